@@ -79,6 +79,7 @@ TARGETS = {
     "amx": ("x86_64", [*AVX512, "-mamx-tile", "-mamx-int8"]),
     "neon": ("aarch64", []),
     "neondot": ("aarch64", ["-march=armv8.2-a+dotprod"]),
+    "i8mm": ("aarch64", ["-march=armv8.2-a+dotprod+i8mm"]),
 }
 WORDS = {"optimize": ("size", "speed", "loops"), "again": ("avx2",), "target": tuple(TARGETS)}
 

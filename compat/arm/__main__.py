@@ -12,14 +12,15 @@ Exit code: as of compat; the worst of all CPUs.
 """
 
 import argparse
+import os
 import sys
 
 from .. import __main__ as compat
 from ..run import SideFailedError
-from .build import BuildError, build
+from .build import COMPILER, BuildError, build
 from .root import Root, RootError
 
-# Tests that start sys.executable start the emulator.
+# Tests that start sys.executable start the emulator; libraries that they compile are for its machine.
 _PYTEST = "import sys, pytest; sys.executable = sys.argv.pop(1); sys.exit(pytest.main(sys.argv[1:]))"
 
 
@@ -72,7 +73,9 @@ def main(argv=None):
     for cpu in cpus:
         print(f"== {cpu}", flush=True)
         if args.run is not None:
-            code = root.run(["-c", _PYTEST, root.python(cpu), "-q", *args.run], cpu, check=False).returncode
+            code = root.run(
+                ["-c", _PYTEST, root.python(cpu), "-q", *args.run], cpu, check=False, env={**os.environ, "CC": COMPILER}
+            ).returncode
         else:
             code = compat.main([*rest, *side_options(root, cpu, rest)])
         worst = max(worst, code)

@@ -58,7 +58,7 @@ class Memory:
 
 
 def build_library(folder):
-    compiler = shutil.which("cc") or shutil.which("gcc")
+    compiler = shutil.which(os.environ.get("CC") or "cc") or shutil.which("gcc")
     if compiler is None:
         raise UsageError("no C compiler to build the library with that fails allocations")
     library, source = Path(folder) / "fail.so", Path(__file__).parent / "fail_allocations.c"

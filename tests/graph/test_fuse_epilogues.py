@@ -5,13 +5,21 @@ import pytest
 from tflm_cy.simd.table import name
 
 from compat.builder import Model, Tensor
+from tests.machine import AARCH64
 from tflm_cy import Interpreter
 from tflm_cy.graph.passes import tiling
 from tflm_cy.ops import generation
 
 PRODUCTS_TAKE = generation.supported() and name() not in ("portable", "scalar")  # else every node computes by itself
 WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
-GENERATIONS = ["avx2"] + ["avx512"] * (generation.generation_name() == "avx512")
+GENERATIONS = ["i8mm"] if AARCH64 else ["avx2"] + ["avx512"] * (generation.generation_name() == "avx512")
+
+
+@pytest.fixture(autouse=True)
+def one_chain(monkeypatch):
+    """Products of several chains, which some Arm cores have, take no nodes."""
+    if AARCH64:
+        monkeypatch.setenv("TFLM_CY_XNNPACK", "i8mm")
 
 
 def count_fused(interpreter):

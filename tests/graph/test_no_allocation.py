@@ -1,7 +1,6 @@
 """Nothing is allocated while a static graph runs: a preloaded library counts the calls of malloc and its relatives."""
 
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests.machine import COMPILER
 from tflm_cy.ops import generation
 
 HERE = Path(__file__).parent
@@ -50,12 +50,11 @@ assert (pool.state()["jobs"] > 0) == (threads > 1)
 
 @pytest.fixture(scope="module")
 def counter(tmp_path_factory):
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
+    if COMPILER is None:
         pytest.skip("no C compiler to build the counting library with")
     library = tmp_path_factory.mktemp("count") / "count.so"
     subprocess.run(
-        [compiler, "-O1", "-fno-builtin", "-shared", "-fPIC", "-o", library, HERE / "count_allocations.c"], check=True
+        [COMPILER, "-O1", "-fno-builtin", "-shared", "-fPIC", "-o", library, HERE / "count_allocations.c"], check=True
     )
     return library
 

@@ -1,13 +1,13 @@
 """Each pass by itself, over graphs described in Python: no file, no operator, no kernel runs."""
 
 import importlib.util
-import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
 
 import pytest
 
+from tests.machine import COMPILER
 from tflm_cy.graph.passes import tiling
 
 HERE = Path(__file__).parent
@@ -18,8 +18,7 @@ ROOT = HERE.parents[1]
 def sketches(tmp_path_factory):
     """The module `sketch.pyx`, compiled."""
     main = pytest.importorskip("Cython.Compiler.Main", reason="Cython compiles the description of graphs")
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
+    if COMPILER is None:
         pytest.skip("no C compiler to build the description of graphs with")
     folder = tmp_path_factory.mktemp("sketch")
     source = folder / "sketch.pyx"
@@ -29,7 +28,7 @@ def sketches(tmp_path_factory):
     assert main.compile_single(str(source), options, full_module_name="sketch").num_errors == 0
     library = folder / "sketch.so"
     include = sysconfig.get_paths()["include"]
-    command = [compiler, "-O0", "-w", "-shared", "-fPIC", f"-I{include}", f"-I{ROOT / 'tflm_cy' / 'simd'}"]
+    command = [COMPILER, "-O0", "-w", "-shared", "-fPIC", f"-I{include}", f"-I{ROOT / 'tflm_cy' / 'simd'}"]
     subprocess.run([*command, str(folder / "sketch.c"), "-o", str(library)], check=True)
     spec = importlib.util.spec_from_file_location("sketch", library)
     module = importlib.util.module_from_spec(spec)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Tensor
+from tests.machine import AARCH64, of_x86_64
 
 from .one_operator import same
 from .test_optimized_quantized import compute
@@ -110,6 +111,7 @@ def fully_connected(x, w, b):
 SHAPES = [(2, 7, 1), (5, 30, 1), (1, 30, 7), (3, 5, 4), (3, 4, 20), (16, 33, 4), (47, 21, 9), (31, 64, 6), (4, 100, 3)]
 
 
+@of_x86_64
 @pytest.mark.parametrize("n, k, m", SHAPES)
 def test_products_in_eigens_order(n, k, m):
     x, w, b = random(m, k), random(n, k), random(n)
@@ -137,6 +139,7 @@ assert fully_connected(x, w, b).tobytes() == (product(w, x, 56) + b).tobytes()
 """
 
 
+@of_x86_64
 def test_the_cache_size_cuts_long_sums():
     """(5120 - 256) / 80 is 56 after rounding down to eights: 150 are cut into 56, 56 and 38."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -144,6 +147,7 @@ def test_the_cache_size_cuts_long_sums():
     subprocess.run([sys.executable, "-c", CUT, root], check=True, env=environment, cwd=root)
 
 
+@of_x86_64
 def test_conv_2d_multiplies_whole_windows():
     x, w, b = random(1, 5, 6, 3), random(18, 3, 3, 3), random(18)
     padded = np.zeros((7, 8, 3), F)
@@ -164,6 +168,7 @@ def test_taps_outside_of_the_image_take_part():
         assert np.isnan(y[0, 0, 0]).all() == (mode == "optimized")
 
 
+@of_x86_64
 def test_depthwise_sums_start_with_the_bias():
     x, w, b = random(1, 4, 4, 5), random(1, 2, 2, 5), random(5)
     want = np.broadcast_to(b, (1, 3, 3, 5)).copy()
@@ -184,6 +189,7 @@ def test_depthwise_sums_start_with_the_bias():
     same(y, want)
 
 
+@of_x86_64
 def test_transpose_conv_adds_products_of_pixels():
     x, w, b = random(1, 3, 4, 6), random(5, 2, 2, 6), random(5)
     products = product(w.transpose(1, 2, 0, 3).reshape(20, 6), x.reshape(12, 6)).reshape(3, 4, 2, 2, 5)
@@ -198,6 +204,7 @@ def test_transpose_conv_adds_products_of_pixels():
     )
 
 
+@of_x86_64
 def test_mean_of_rows_starts_at_aligned_elements():
     x = random(6, 43)
     want = np.array([row_sum(row, -i * 43 % 8) for i, row in enumerate(x)], F) / F(43)
@@ -318,3 +325,17 @@ def test_int4_weights_are_moved_up_by_seven():
     moved[2, [14, 30]] = 15
     want = ((-7 * q.sum(1, keepdims=True)).astype(F) * scale) * F(0.1) + random(6)
     same(y, want + ((q @ moved.T).astype(F) * scale) * F(0.1))
+
+
+@pytest.mark.parametrize(("rows", "flushed"), [(1, False), (3, True)])
+def test_denormals_are_zeros_in_products_of_several_rows_on_aarch64(rows, flushed):
+    x, w = np.full((rows, 8), 1e-40, F), np.full((8, 8), 2, F)
+    y = fully_connected(x, w, np.zeros(8, F))
+    same(y, np.full((rows, 8), 0 if AARCH64 and flushed else F(1e-40) * 16, F))
+
+
+@pytest.mark.parametrize(("op", "a", "b"), [("ADD", -0.0, -0.0), ("SUB", -0.0, 0.0), ("MUL", 0.0, -1.0)])
+def test_minus_zero_passes_a_clamp_but_in_blocks_of_four_on_aarch64(op, a, b):
+    a, b = np.full(6, a, F), np.full(6, b, F)
+    y = compute(op, [feed(a), feed(b)], feed(a), [a, b], fused_activation_function="RELU")
+    assert np.signbit(y).tolist() == ([False] * 4 if AARCH64 else [True] * 4) + [True] * 2

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Sparsity, Tensor
+from tests.machine import of_x86_64
 from tflm_cy import Interpreter, OpResolverType
 
 F = np.float32
@@ -116,6 +117,7 @@ CASES = [
 ]
 
 
+@of_x86_64
 @pytest.mark.parametrize(("n", "k", "m", "threads", "gathered", "rows", "part", "stretch"), CASES)
 def test_sums(n, k, m, threads, gathered, rows, part, stretch):
     rng = np.random.default_rng(n + k + m)

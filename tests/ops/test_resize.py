@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Tensor
+from tests.machine import of_x86_64
 
 from .successive import REFUSED, constant, outputs, same
 
@@ -43,6 +44,7 @@ def bilinear(x, size, align, half):
     )
 
 
+@of_x86_64
 @pytest.mark.parametrize("fed", [False, True])
 @pytest.mark.parametrize(("align", "half"), MODES)
 @pytest.mark.parametrize("size", [(9, 70), (2, 3), (1, 1), (4, 5)])

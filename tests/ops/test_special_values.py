@@ -5,6 +5,7 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests.harness import run_model
+from tests.machine import of_x86_64
 from tflm_cy.experimental import OpResolverType
 from tflm_cy.ops import generation
 
@@ -32,6 +33,7 @@ def payloads(values):
     return (bits & 0x3FFFFF).tolist()
 
 
+@of_x86_64
 @pytest.mark.parametrize(
     ("op", "row", "index"),
     [
@@ -49,6 +51,7 @@ def test_arg_of_rows_in_four_lanes(op, row, index):
     assert run(model, np.float32([row]))[0].tolist() == [index]
 
 
+@of_x86_64
 @pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
 def test_the_range_of_a_row_is_taken_in_lanes(monkeypatch):
     """Behind other values a NaN leaves no range, in front of them it is forgotten."""
@@ -62,6 +65,7 @@ def test_the_range_of_a_row_is_taken_in_lanes(monkeypatch):
     assert behind.tolist() == [[-INF] * 8]
 
 
+@of_x86_64
 @pytest.mark.parametrize(("activation", "high"), [("NONE", 3.4028234663852886e38), ("RELU6", 6), ("RELU_N1_TO_1", 1)])
 def test_conv_3d_clamps_nan_to_the_upper_limit(activation, high):
     options = {f"{name}_{axis}": 1 for name in ("stride", "dilation") for axis in "dhw" if name == "stride"}
@@ -91,6 +95,7 @@ def hybrid_row(row):
     return run(model, np.float32([row]))[0][0].tolist()
 
 
+@of_x86_64
 def test_in_blocks_of_four_nan_counts_as_zero():
     assert hybrid_row([NAN, 0, 0, 0]) == [0.5, 0.25, 2]
     assert hybrid_row([NAN, 0, 0, 0, 0]) == [0.5, 0.25, 2]
@@ -120,6 +125,7 @@ def test_added_rows_keep_the_last_nan():
     assert payloads(run(model, nans(3, 5), mode=OPTIMIZED)[0]) == [11, 12, 13, 14, 15]
 
 
+@of_x86_64
 @pytest.mark.parametrize(
     ("op", "mode", "a", "b", "second"),
     [

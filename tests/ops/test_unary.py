@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from tests.machine import AARCH64
 from tflm_cy import OpResolverType
 
 from .evaluate import REFUSED, evaluate, like, real, same_bytes
@@ -121,9 +122,12 @@ def test_refusals():
 
 
 def test_nan_becomes_quiet_and_log_of_a_negative_number_is_a_negative_nan():
+    """A positive one on aarch64."""
     x = np.array([0x7F800001, 0xFFA12345], np.uint32).view(np.float32)
     assert evaluate("FLOOR", [x], np.float32).view(np.uint32).tolist() == [0x7FC00001, 0xFFE12345]
-    assert evaluate("LOG", [-np.ones(1, np.float32)], np.float32).view(np.uint32).tolist() == [0xFFC00000]
+    assert evaluate("LOG", [-np.ones(1, np.float32)], np.float32).view(np.uint32).tolist() == [
+        0x7FC00000 if AARCH64 else 0xFFC00000
+    ]
 
 
 def test_a_table_saturates_where_the_function_overflows():

@@ -36,6 +36,7 @@ NEEDED = {
     "avx2": {"avx2", "fma", "bmi2", "f16c"},
     "neon": {"asimd"},
     "neondot": {"asimddp"},
+    "i8mm": {"asimddp", "i8mm"},
 }  # as /proc/cpuinfo names them
 
 

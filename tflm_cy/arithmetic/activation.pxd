@@ -9,7 +9,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from tflm_cy.arithmetic.eigen cimport eigen_tanh
 from tflm_cy.arithmetic.fixed_point cimport clamp32, clamp_f32
-from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
+from tflm_cy.arithmetic.half cimport eigen_half, half_to_f32
 from tflm_cy.arithmetic.multipliers cimport Rescale
 from tflm_cy.arithmetic.nan_order cimport mul_runs
 from tflm_cy.arithmetic.rescale cimport rescale
@@ -153,13 +153,13 @@ cdef inline void gelu_approximate_run(const void* params, const float* x, float*
 cdef inline void logistic_half_run(const void* params, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = f32_to_half(logistic_f32(half_to_f32(x[i])))
+        y[i] = eigen_half(logistic_f32(half_to_f32(x[i])))
 
 
 cdef inline void tanh_half_run(const void* params, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = f32_to_half(tanhf(half_to_f32(x[i])))
+        y[i] = eigen_half(tanhf(half_to_f32(x[i])))
 
 
 # ---- quantized, one value

@@ -10,6 +10,7 @@ TensorFlow's compiler has made vector code for whole blocks whose results differ
 | uint32 | low bits of the int64 conversion | below 0 the int32 conversion; below 2^32 right; else 2^31 |
 | int32, int64 | what does not fit, NaN too, is the lowest value | the same |
 From float32 uint8, int16 and int32 saturate by design: NaN is 0, 0 (-32768 in whole blocks) and the highest value.
+On aarch64 the table is another one (cast_neon.pxd).
 Source: LiteRT:tflite/kernels/cast.cc; blocks and table observed on TensorFlow 2.21.
 """
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t

@@ -1,6 +1,6 @@
 """GELU without `approximate`, float32: 0.5 * x * erfc(-x / sqrt(2)) as Eigen computes it, in every element.
 
-Eigen was compiled for AVX without fused multiply-add. Up to 1 erfc is a polynomial, beyond it exp(-x^2) times a quotient of polynomials of
+Eigen was compiled for AVX without fused multiply-add, for aarch64 with it. Up to 1 erfc is a polynomial, beyond it exp(-x^2) times a quotient of polynomials of
 1 / x^2, a reciprocal that the CPU approximates and one step of Newton's refines.
 
 Source: Eigen's unsupported/Eigen/src/SpecialFunctions/SpecialFunctionsImpl.h (generic_fast_erfc);
@@ -9,6 +9,7 @@ LiteRT:tflite/kernels/internal/reference/gelu.h.
 from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.eigen cimport eigen_exp
+from tflm_cy.arithmetic.machine cimport product_plus
 from tflm_cy.arithmetic.optimized.normalization cimport inverse
 
 
@@ -18,26 +19,26 @@ cdef inline float eigen_erfc(float v) noexcept nogil:
     cdef float low, q, e, p, d
     if not x2 > 1:
         p = <float>5.61802298761904239654541015625e-04
-        p = p * x2 + <float>-4.91381669417023658752441406250e-03
-        p = p * x2 + <float>2.67075151205062866210937500000e-02
-        p = p * x2 + <float>-1.12800106406211853027343750000e-01
-        p = p * x2 + <float>3.76122951507568359375000000000e-01
-        p = p * x2 + <float>-1.12837910652160644531250000000e+00
-        return x * p + <float>1
+        p = product_plus(p, x2, <float>-4.91381669417023658752441406250e-03)
+        p = product_plus(p, x2, <float>2.67075151205062866210937500000e-02)
+        p = product_plus(p, x2, <float>-1.12800106406211853027343750000e-01)
+        p = product_plus(p, x2, <float>3.76122951507568359375000000000e-01)
+        p = product_plus(p, x2, <float>-1.12837910652160644531250000000e+00)
+        return product_plus(x, p, <float>1)
     low = <float>(<double>x * <double>x - <double>x2)
     e = eigen_exp(-x2)
-    e = e - e * low
+    e = product_plus(-e, low, e)
     q = inverse(x2)
     p = <float>1.0208116471767425537109375e-01
-    p = p * q + <float>4.2920666933059692382812500e-01
-    p = p * q + <float>3.2379078865051269531250000e-01
-    p = p * q + <float>5.3971976041793823242187500e-02
+    p = product_plus(p, q, <float>4.2920666933059692382812500e-01)
+    p = product_plus(p, q, <float>3.2379078865051269531250000e-01)
+    p = product_plus(p, q, <float>5.3971976041793823242187500e-02)
     d = <float>1.7251677811145782470703125e-02
-    d = d * q + <float>3.9137163758277893066406250e-01
-    d = d * q + <float>1
-    d = d * q + <float>6.2173241376876831054687500e-01
-    d = d * q + <float>9.5662862062454223632812500e-02
-    return e * (p / (x * d)) + (<float>2 if x < 0 else <float>0)
+    d = product_plus(d, q, <float>3.9137163758277893066406250e-01)
+    d = product_plus(d, q, <float>1)
+    d = product_plus(d, q, <float>6.2173241376876831054687500e-01)
+    d = product_plus(d, q, <float>9.5662862062454223632812500e-02)
+    return product_plus(e, p / (x * d), <float>2 if x < 0 else <float>0)
 
 
 cdef inline void gelu_run(const void* params, const float* x, float* y, int64_t n) noexcept nogil:

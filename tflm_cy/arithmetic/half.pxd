@@ -8,6 +8,8 @@ Source: the IEEE 754 formats; bytes checked against TensorFlow 2.21.
 from libc.stdint cimport int64_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
+from tflm_cy.arithmetic.machine cimport AARCH64
+
 
 cdef inline float bits_f32(uint32_t bits) noexcept nogil:
     cdef float x
@@ -49,6 +51,11 @@ cdef inline uint16_t cast_to_half(float x) noexcept nogil:
     """As `f32_to_half`, but every NaN becomes sign | 0x7e00."""
     cdef uint16_t h = f32_to_half(x)
     return <uint16_t>((h & 0x8000) | 0x7E00) if (h & 0x7FFF) > 0x7C00 else h
+
+
+cdef inline uint16_t eigen_half(float x) noexcept nogil:
+    """As Eigen's float16: by the CPU's instruction, but on aarch64, where TensorFlow's build has none."""
+    return cast_to_half(x) if AARCH64 else f32_to_half(x)
 
 
 cdef inline float bfloat_to_f32(uint16_t b) noexcept nogil:

@@ -1,7 +1,7 @@
 """Lookup tables that stand for a function of one quantized value: 256 entries for 8 bits, 513 interpolated ones for int16.
 
 An 8-bit table is indexed by the byte (for int8 the table's second half holds the negative values), so that one loop serves int8 and uint8.
-All float32, in the order written here. Source: LiteRT:tflite/kernels/internal/common.h (LUTPopulate).
+All float32, in the order written here; on aarch64 products are fused with the sums that take them. Source: LiteRT:tflite/kernels/internal/common.h (LUTPopulate).
 
     fill_8(table, relu, params, x_scale, x_zero_point, y_scale, y_zero_point, True)
     lookup_8(table, x, y, n)
@@ -10,6 +10,7 @@ from libc.math cimport roundf
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.conversion cimport cut32
+from tflm_cy.arithmetic.machine cimport plus_product, product_plus
 
 cdef enum:
     TABLE_16 = 513
@@ -78,9 +79,9 @@ cdef inline void fill_16(int16_t* table, Function function, float parameter, flo
     cdef float sample, middle, interpolated
     cdef int i
     for i in range(512):
-        sample = roundf(function(x_low + <float>i * step, parameter) * inverse)
-        middle = roundf(function(x_low + <float>i * step + half_step, parameter) * inverse)
-        interpolated = roundf((function(x_low + <float>(i + 1) * step, parameter) * inverse + sample) / <float>2.0)
+        sample = roundf(function(plus_product(x_low, <float>i, step), parameter) * inverse)
+        middle = roundf(function(plus_product(x_low, <float>i, step) + half_step, parameter) * inverse)
+        interpolated = roundf(product_plus(function(plus_product(x_low, <float>(i + 1), step), parameter), inverse, sample) / <float>2.0)
         table[i] = saturate_16(sample - roundf((interpolated - middle) / <float>2.0))
     table[512] = saturate_16(roundf(function(x_high, parameter) * inverse))
 

@@ -2,12 +2,12 @@
 
 Source: LiteRT:tflite/kernels/internal/reference/{l2normalization.h,integer_ops/l2normalization.h,reference_ops.h}.
 """
-from libc.math cimport pow, sqrtf
+from libc.math cimport fma, pow, sqrtf
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport high_product, multiply, round_shift, wrap32
 from tflm_cy.arithmetic.gemmlowp cimport inverse_sqrt
-from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
+from tflm_cy.arithmetic.machine cimport AARCH64, fmaf, plus_product
 from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
 
 
@@ -59,9 +59,11 @@ cdef inline void local_response_row_f32(const float* x, float* y, int64_t depth,
                                         double beta) noexcept nogil:
     """The window of channel c is [c - radius, c + radius): its upper end is exclusive. The power is a double's."""
     cdef float squares
+    cdef double sum
     cdef int64_t c, k
     for c in range(depth):
         squares = 0
         for k in range(max(c - radius, 0), min(c + radius, depth)):
-            squares = add_first(x[k] * x[k], squares)
-        y[c] = mul_first(<float>pow(bias + alpha * squares, -beta), x[c])
+            squares = plus_product(squares, x[k], x[k]) if AARCH64 else add_first(x[k] * x[k], squares)
+        sum = fma(alpha, squares, bias) if AARCH64 else bias + alpha * squares
+        y[c] = mul_first(<float>pow(sum, -beta), x[c])

@@ -21,6 +21,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.machine cimport AARCH64, plus_product
 from tflm_cy.arithmetic.shapes cimport Pool2D
 
 cdef enum:
@@ -120,7 +121,7 @@ cdef inline void add_taps(
                 sums[c] = <int32_t>(<uint32_t>sums[c] + <uint32_t><int32_t>tap[c])
         elif pooling == L2:
             for c in range(n):
-                values[c] = add_last(values[c], tap[c] * tap[c])
+                values[c] = plus_product(values[c], tap[c], tap[c]) if AARCH64 else add_last(values[c], tap[c] * tap[c])
         elif p.last_nan:
             for c in range(n):
                 values[c] = add_last(values[c], tap[c])

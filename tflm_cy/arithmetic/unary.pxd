@@ -6,7 +6,7 @@ from libc.math cimport ceilf, cosf, expf, fabsf, floorf, logf, sinf, sqrtf
 from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp32, high_product, multiply, round_shift
-from tflm_cy.arithmetic.half cimport bits_f32, f32_to_half, half_to_f32
+from tflm_cy.arithmetic.half cimport bits_f32, eigen_half, half_to_f32
 from tflm_cy.arithmetic.lookup cimport truncate
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Rescale
@@ -126,7 +126,7 @@ cdef inline void round_f32(const void* params, const float* x, float* y, int64_t
 cdef inline void round_half(const void* params, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = f32_to_half(round_even(half_to_f32(x[i])))
+        y[i] = eigen_half(round_even(half_to_f32(x[i])))
 
 
 # ---- float16 patterns
@@ -139,7 +139,7 @@ cdef inline void neg_half(const void* params, const uint16_t* x, uint16_t* y, in
 cdef inline void floor_half(const void* params, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = f32_to_half(floorf(half_to_f32(x[i])))
+        y[i] = eigen_half(floorf(half_to_f32(x[i])))
 
 
 # ---- raw integers: the lowest value stays what it is

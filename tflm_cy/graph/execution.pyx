@@ -8,7 +8,7 @@ Steps that allocate has prepared run first; behind a dynamic output the next sta
 from libc.string cimport memset
 
 from tflm_cy.graph.context cimport INVOKE, Node
-from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
+from tflm_cy.platform.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.dynamic_stages cimport new_stages
 from tflm_cy.graph.passes.tiling cimport engage_workers
 from tflm_cy.graph.tile_executor cimport run_group

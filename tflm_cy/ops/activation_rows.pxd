@@ -33,7 +33,7 @@ cdef inline void tanh_half_fast(const RowKernels* fast, const uint16_t* x, uint1
 cdef inline int use_rows(Unary* op, int type, bint is_tanh) except -1:
     """LOGISTIC and TANH of the optimized arithmetic in vectors, where there are some."""
     cdef const RowKernels* fast = row_kernels()
-    if fast == NULL or (type == FLOAT16 and fast.tanh_half == NULL):
+    if fast == NULL or (type == FLOAT16 and (fast.tanh_half if is_tanh else fast.logistic_half) == NULL):
         return 0
     op.params = fast
     if type == FLOAT16:

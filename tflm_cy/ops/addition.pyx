@@ -21,14 +21,16 @@ from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f
 from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
-from tflm_cy.arithmetic.optimized.addition cimport BlockSum8, BlockSum16, five_fold, operand_in_block, sum_8_in_blocks, sum_s16_in_blocks
+from tflm_cy.arithmetic.optimized.addition cimport (
+    BlockSum8, BlockSum16, add_f32_neon, five_fold, operand_in_block, sub_f32_neon, sum_8_in_blocks, sum_s16_in_blocks,
+)
 from tflm_cy.arithmetic.rescale cimport power_of_two
 from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, check_same_type, check_zero_point_0, is_quantized, prepare_binary, required_input, rescale_below_one, rescale_of, rescale_positive,
-    rescale_shifting_right, second_first, share_values, type_limits, whole_range,
+    Binary, channels_of, check_same_type, check_zero_point_0, is_quantized, prepare_binary, required_input, rescale_below_one, rescale_of,
+    rescale_positive, rescale_shifting_right, second_first, share_values, type_limits, whole_range,
 )
 from tflm_cy.ops.fused_clamp cimport fused_clamp
 from tflm_cy.ops.operand cimport adopt_type
@@ -60,7 +62,8 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
         adopt_type(y, b.type)
     op = prepare_binary(context, node, name, sign > 0 and second_first(node, a, b, False))
     if y.type == FLOAT32:
-        use_f32(context, op, activation, sign)
+        if use_f32(context, node, op, activation, sign):
+            return 0                                   # parts of a run have other tails
     elif y.type == INT32 or y.type == INT64 or (y.type == INT16 and not is_quantized(a) and sign > 0):
         if node.arithmetic == MICRO and sign > 0:
             activation = ACT_NONE                      # TFLM's ADD of int32 has none
@@ -80,14 +83,19 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     return share_values(context, node, op, VALUE_TIME)
 
 
-cdef int use_f32(Context context, Binary* op, int activation, int sign) except -1:
+cdef bint use_f32(Context context, const Node* node, Binary* op, int activation, int sign) except -1:
+    """Whether it must not be shared."""
+    cdef const Tensor* y = context.output(node, 0)
     cdef RangeF* limits = <RangeF*>context.persistent(sizeof(RangeF))
     limits[0] = activation_range_f32(activation)
     op.params = limits
     op.kernel = <BinaryKernel>add_f32 if sign > 0 else <BinaryKernel>sub_f32
     if kernels().float32.add != NULL and not AARCH64:                  # whose clamp is XNNPACK's: another zero
         op.kernel = kernels().float32.add if sign > 0 else kernels().float32.sub
-    return 0
+    if AARCH64 and node.arithmetic == OPTIMIZED and limits.low == 0 and (five_fold(&op.plan) if sign > 0 else is_one_run(op)):
+        op.kernel = <BinaryKernel>add_f32_neon if sign > 0 else <BinaryKernel>sub_f32_neon
+        return op.plan.loops == 0 and channels_of(y) % 4 != 0
+    return False
 
 
 cdef int use_whole(Context context, Binary* op, int type, int activation, int sign) except -1:
@@ -112,7 +120,12 @@ cdef Rescale output_rescale(double real, int sign, str name) except *:
 
 cdef bint in_fours(const Binary* op, double real) noexcept:
     """SUB of equal shapes, whose vector code shifts by a negative count in another way than its tail."""
-    return real > 1 and op.plan.loops == 0 and not op.plan.a_repeats and not op.plan.b_repeats
+    return real > 1 and is_one_run(op)
+
+
+cdef bint is_one_run(const Binary* op) noexcept:
+    """Shapes are equal."""
+    return op.plan.loops == 0 and not op.plan.a_repeats and not op.plan.b_repeats
 
 
 cdef int fill_operands(Sum8* s, const Tensor* a, const Tensor* b, int left, int sign, double twice, str name) except -1:

@@ -17,6 +17,8 @@ from tflm_cy.arithmetic.cast cimport (
     store_whole_bfloat, store_whole_bool, store_whole_complex, store_whole_f32, store_whole_f64, store_whole_half, whole_to_bool,
     whole_to_f32, whole_to_whole,
 )
+from tflm_cy.arithmetic.cast_neon cimport f32_to_u16_neon, f32_to_u32_neon, store_low_bits, store_s64_neon, store_u32_neon
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.micro.cast cimport store_nearest_s16, store_nearest_s32, store_nearest_s8, store_nearest_u32
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -100,7 +102,22 @@ cdef StoreWhole store_whole_as(int type) noexcept nogil:
     return NULL
 
 
+cdef StoreReal store_real_neon(int type) noexcept nogil:
+    """On aarch64, where that differs."""
+    if type == INT8 or type == UINT8:
+        return <StoreReal>store_low_bits[uint8_t]
+    if type == INT16 or type == UINT16:
+        return <StoreReal>store_low_bits[uint16_t]
+    if type == INT32:
+        return <StoreReal>store_low_bits[uint32_t]
+    if type == UINT32:
+        return <StoreReal>store_u32_neon
+    return <StoreReal>store_s64_neon if type == INT64 else NULL
+
+
 cdef StoreReal store_real_as(int type) noexcept nogil:
+    if AARCH64 and store_real_neon(type) != NULL:
+        return store_real_neon(type)
     if type == INT8:
         return <StoreReal>store_s8
     if type == UINT8:
@@ -168,7 +185,20 @@ cdef Direct direct_from_whole(int x, int y) noexcept nogil:
     return whole_from(<uint32_t*>NULL, y) if x == UINT32 else whole_from(<int64_t*>NULL, y)
 
 
+cdef Direct direct_from_f32_neon(int y) noexcept nogil:
+    """On aarch64, where that differs."""
+    if y == INT8:
+        return <Direct>f32_to_low_bits[uint8_t]
+    if y == INT16:
+        return <Direct>f32_to_s16_tail
+    if y == UINT16:
+        return <Direct>f32_to_u16_neon
+    return <Direct>f32_to_u32_neon if y == UINT32 else NULL
+
+
 cdef Direct direct_from_f32(int y) noexcept nogil:
+    if AARCH64 and direct_from_f32_neon(y) != NULL:
+        return direct_from_f32_neon(y)
     if y == INT8:
         return <Direct>f32_to_s8
     if y == UINT8:
@@ -194,6 +224,8 @@ cdef Direct direct_from_f32(int y) noexcept nogil:
 
 cdef Direct tail_from_f32(int y) noexcept nogil:
     """Where it is converted otherwise than whole blocks."""
+    if AARCH64:
+        return <Direct>f32_to_low_bits[uint16_t] if y == UINT16 else NULL
     if y == INT8:
         return <Direct>f32_to_low_bits[uint8_t]
     if y == UINT16:
@@ -228,9 +260,14 @@ cdef Direct direct_from(int x, int y) except? NULL:
 
 
 cdef int64_t values_in_blocks(int x, int y, int64_t n) noexcept nogil:
-    """How many of n values TensorFlow's vector code converts: blocks of 32 from float32, of 16 from float64 and float16."""
+    """How many of n values TensorFlow's vector code converts: blocks of 32 from float32, of 16 from float64 and float16.
+
+    On aarch64, where that shows: blocks of 16 to 16 bits, else of 8.
+    """
     cdef int64_t block = 32 if x == FLOAT32 else 16
     cdef int64_t fewest = block
+    if AARCH64:
+        return 0 if x != FLOAT32 and x != FLOAT64 else n - n % 16 if type_size(y) == 2 else n - n % 8
     if x != FLOAT32 and x != FLOAT64 and x != FLOAT16:
         return 0
     if x != FLOAT32 and (y == INT8 or y == UINT8):

@@ -20,7 +20,7 @@ from tflm_cy.arithmetic.optimized.conv_3d cimport add_patches, clamp_sums, conv_
 from tflm_cy.arithmetic.optimized.product cimport plan_product
 from tflm_cy.arithmetic.shapes cimport ConvShape, matrix_shape
 from tflm_cy.arithmetic.window cimport SAME, VALID
-from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
+from tflm_cy.platform.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.arity cimport expect_arity_between
@@ -233,20 +233,19 @@ cdef int convolve(Context context, Node* node) noexcept nogil:
 
 
 cdef void convolve_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """Some of the output's positions. The matrix product of TensorFlow's optimized kernel takes denormals for zeros, here alone, on x86-64."""
+    """Some of the output's positions. The matrix product of TensorFlow's optimized kernel takes denormals for zeros; on x86-64 here alone."""
     cdef const Conv3D* op = <const Conv3D*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data + first * op.volume.oc
     cdef int64_t next
-    cdef bint flushes = op.fused and not AARCH64
-    cdef unsigned long long mode = flush_denormals() if flushes else 0
+    cdef unsigned long long mode = flush_denormals() if op.fused else 0
     while first < end:
         next = min(first + op.window_rows, end) if op.product != NONE else end
         if op.product == NONE or op.unserved or not multiply(context, node, op, x, first, next, worker, y):
             compute(context, node, op, x, first, next, worker, y)
         y += (next - first) * op.volume.oc
         first = next
-    if flushes:
+    if op.fused:
         restore_denormals(mode)
 
 

@@ -17,7 +17,8 @@ from tflm_cy.arithmetic.machine cimport AARCH64, plus_product
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen_slices
 from tflm_cy.arithmetic.optimized.product cimport (
-    MATRIX_VECTOR, PANELS, Product, finish_eigen, multiply_rows_eigen, multiply_together_eigen, pack_panels, packed_panels, plan_product,
+    MATRIX_VECTOR, PANELS, Product, enter_product, finish_eigen, leave_product, multiply_rows_eigen, multiply_together_eigen, pack_panels,
+    packed_panels, plan_product,
 )
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
@@ -258,11 +259,13 @@ cdef int fully_connected_eigen(Context context, Node* node) noexcept nogil:
     cdef float* packed = op.packed
     cdef ptrdiff_t j = 0
     cdef bint pair
+    cdef unsigned long long mode
     if packed == NULL and op.together:
         return fully_connected_together(context, node)
     if packed == NULL:
         packed = <float*>context.scratch(op.packing)
         pack_panels(&op.product, w, packed)
+    mode = enter_product(&op.product)
     while j < op.m.batches:
         pair = j + 1 < op.m.batches
         multiply_rows_eigen(&op.product, w, packed, x, x + op.m.depth if pair else NULL, j, sums, sums + op.m.rows)
@@ -272,6 +275,7 @@ cdef int fully_connected_eigen(Context context, Node* node) noexcept nogil:
         x += 2 * op.m.depth
         y += 2 * op.m.rows
         j += 2
+    leave_product(&op.product, mode)
     return 0
 
 

@@ -9,15 +9,29 @@ X86_64, AARCH64 = 0, 1
 
 TABLE = {
     # what: on x86-64 and elsewhere, on aarch64
+    "ADD, SUB, MUL, float32, optimized": ("-0 passes a lower limit of 0", "-0 becomes 0 there, in blocks of four"),
+    "CAST, floating point to integers": (
+        "whole blocks saturate, the tail keeps low bits",
+        "low bits; what does not fit saturates first",
+    ),
     "CONV_2D, FULLY_CONNECTED, float32, optimized": ("Eigen's orders", "one chain, or four lanes, of fused steps"),
     "CONV_3D, float32": ("from the bias on", "from 0 on, fused"),
+    "CONV_2D, FULLY_CONNECTED, TRANSPOSE_CONV, float32, optimized": (
+        "denormals are numbers",
+        "denormals are zeros, but of a single row",
+    ),
     "DEQUANTIZE, optimized": ("rounded", "fused"),
+    "FLOOR, LOGISTIC, ROUND, TANH, float16": ("NaN keeps its payload", "NaN keeps its sign"),
+    "GELU without approximate, float32": ("polynomials of rounded steps", "polynomials of fused steps"),
+    "L2_POOL_2D, LOCAL_RESPONSE_NORMALIZATION, reference": ("products rounded", "products fused"),
+    "LOCAL_RESPONSE_NORMALIZATION, optimized": ("inverses by RCPPS", "inverses by FRECPE"),
     "LOGISTIC, TANH, POW, optimized": ("polynomials of rounded steps", "polynomials of fused steps"),
     "LSTM, RNN, SVDF, float32": ("products rounded", "products fused"),
     "MEAN, SOFTMAX, LOG_SOFTMAX, optimized": ("sums of eight lanes", "sums of four lanes"),
     "RESIZE_BILINEAR": ("corners rounded", "corners fused"),
     "float32 values, 8-bit weights": ("halves up, product rounded", "halves away from zero, product fused"),
     "products of bytes, optimized": ("rounded twice", "rounded once"),
+    "tables of int16": ("products rounded", "products fused"),
     "what int32 cannot hold": ("INT32_MIN", "the nearest value, NaN 0"),
 }
 

@@ -23,7 +23,7 @@ from tflm_cy.arithmetic.multiplication cimport (
 )
 from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.optimized.addition cimport five_fold
-from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct, mul_8_in_blocks
+from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct, mul_8_in_blocks, mul_f32_neon
 from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT32, Tensor, count, same_shape, type_name
@@ -78,6 +78,8 @@ cdef int prepare_mul(Context context, Node* node) except -1:
         op.kernel = <BinaryKernel>mul_f32
         if kernels().float32.mul != NULL and not AARCH64:              # as in addition.pyx
             op.kernel = kernels().float32.mul
+        if AARCH64 and node.arithmetic == OPTIMIZED and (<const RangeF*>op.params).low == 0 and five_fold(&op.plan):
+            op.kernel = <BinaryKernel>mul_f32_neon
     elif y.type == INT32:
         op.params = integer_range(context, activation, INT32_MIN, INT32_MAX)
         op.kernel = <BinaryKernel>mul_whole[int32_t]

@@ -88,6 +88,11 @@ cdef extern from *:
     #else
     static inline int cpu_neondot(void) { return cpu_neon() && (arm_features() & ARM_DOTPROD); }
     #endif
+    #if defined(TFLM_CY_WITHOUT_I8MM)
+    static inline int cpu_i8mm(void) { return 0; }
+    #else
+    static inline int cpu_i8mm(void) { return cpu_neondot() && (arm_features() & ARM_I8MM); }
+    #endif
     """
     enum:
         ARM_DOTPROD
@@ -100,3 +105,4 @@ cdef extern from *:
     bint cpu_amx() noexcept nogil
     bint cpu_neon() noexcept nogil
     bint cpu_neondot() noexcept nogil
+    bint cpu_i8mm() noexcept nogil

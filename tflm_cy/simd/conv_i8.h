@@ -200,10 +200,15 @@ SIMD_INLINE void tile8_finish(
   }
 }
 
-#if SIMD_ISA == 128
+#ifdef SIMD_I8MM
+#include "conv_i8_mmla.h"
+#elif SIMD_ISA == 128
 #include "conv_i8_neon.h"
 #else
 SIMD_INLINE int pairs_fit8(const uint8_t *w, ptrdiff_t n) { (void)w; (void)n; return 1; }
+#endif
+#ifndef SIMD_I8MM
+SIMD_INLINE void pair_taps8(uint8_t *w, ptrdiff_t vectors, ptrdiff_t run, ptrdiff_t segments) { (void)w; (void)vectors; (void)run; (void)segments; }
 #endif
 
 SIMD_INLINE const uint8_t *next_window8(const Positions8 *t, const uint8_t *window, ptrdiff_t *column) {

@@ -64,6 +64,7 @@ cdef extern from "conv_i8.h" nogil:
         TURN_ROWS
         TURN_BYTES
     bint pairs_fit8(const uint8_t* w, ptrdiff_t n) noexcept
+    void pair_taps8(uint8_t* w, ptrdiff_t vectors, ptrdiff_t run, ptrdiff_t segments) noexcept
     int64_t sum_taps(const uint8_t* w, ptrdiff_t n, int flip) noexcept
     void turn_taps(const uint8_t* w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t* to, ptrdiff_t step) noexcept
 

@@ -45,6 +45,7 @@ cdef void pack_conv_i8(ConvI8* c, const void* w, ptrdiff_t row) noexcept nogil:
         pack_panel(c, <const uint8_t*>w + first * row, row, end - first, at, width)
         part_taps8(at, width * 4 * c.plan.steps)
         panels[panel].pairs = pairs_fit8(at, width * 4 * c.plan.steps)
+        pair_taps8(at, width / VL, steps_of_segment(c), c.plan.segments)
         at += width * 4 * c.plan.steps
         if c.packing.extra_steps > 0:
             extra = pack_extra_vectors(c, <const uint8_t*>w, row, panel, ones, own_offsets + c.plan.steps, at)

@@ -135,6 +135,12 @@ SIMD_INLINE void multiply8(const struct_product8 *p, const uint8_t *a, const uin
 #undef BODY
 }
 
+#ifdef __aarch64__
+SIMD_INLINE vf number8(vf a) { return (vf)((vi)a & (vi)(a == a)); } /* NaN is 0 */
+#else
+SIMD_INLINE vf number8(vf a) { return a; }
+#endif
+
 SIMD_INLINE void quantize8(const struct_quantize8 *q, const float *x, uint8_t *y, int64_t n, const int is_signed) {
   const vf inverse = vf_set1(q->inverse), most = vf_set1(q->high), least = vf_set1(q->low);
   const vb zero = vb_set1_16(q->zero_point), low = vb_set1(is_signed ? -128 : 0), high = vb_set1(is_signed ? 127 : 255);
@@ -148,7 +154,7 @@ SIMD_INLINE void quantize8(const struct_quantize8 *q, const float *x, uint8_t *y
       memcpy(some, from, (size_t)(n - i) * 4);
       from = some;
     }
-    FOUR v[j] = vi_from_vf(vf_max(vf_min(vf_mul(vf_load(from + j * VL), inverse), most), least));
+    FOUR v[j] = vi_from_vf(vf_max(vf_min(number8(vf_mul(vf_load(from + j * VL), inverse)), most), least));
     vb_store(n - i < VB ? out : y + i, narrow8(v, zero, low, high, is_signed));
     if (n - i < VB) memcpy(y + i, out, (size_t)(n - i));
   }

@@ -264,7 +264,12 @@ static int power_eigen(const float *x, float *y, float exponent) {
 #define FLOATS_AS_HALVES(a) ((Floats)_mm256_cvtph_ps(_mm256_cvtps_ph((__m256)(a), 8)))
 #elif SIMD_ISA == 128
 SIMD_INLINE Floats floats_of_halves(const void *p) { float16x4_t h; memcpy(&h, p, 8); return (Floats)vcvt_f32_f16(h); }
-SIMD_INLINE void floats_to_halves(void *p, Floats a) { const float16x4_t h = vcvt_f16_f32((float32x4_t)a); memcpy(p, &h, 8); }
+/* Of NaN only the sign is left (half.pxd's eigen_half). */
+SIMD_INLINE void floats_to_halves(void *p, Floats a) {
+  const uint16x4_t h = vreinterpret_u16_f16(vcvt_f16_f32((float32x4_t)a)), sign = vand_u16(h, vdup_n_u16(0x8000)), quiet = vdup_n_u16(0x7E00);
+  const uint16x4_t some = vbsl_u16(vcgt_u16(veor_u16(h, sign), vdup_n_u16(0x7C00)), vorr_u16(sign, quiet), h);
+  memcpy(p, &some, 8);
+}
 #define FLOATS_OF_HALVES(p) floats_of_halves(p)
 #define FLOATS_TO_HALVES(p, a) floats_to_halves(p, a)
 #define FLOATS_AS_HALVES(a) ((Floats)vcvt_f32_f16(vcvt_f16_f32((float32x4_t)(a))))
@@ -291,12 +296,15 @@ SIMD_INLINE Floats logistic_half_floats(Floats x) {
     memcpy(y + i, part, (size_t)(n - i) * 2);                              \
   }
 HALVES_EIGEN(logistic_half_vectors, logistic_half_floats)
-HALVES_EIGEN(tanh_half_vectors, tanh_floats)
-#define HALF_FUNCTION_EIGEN(NAME) NAME##_vectors
-#else
-#define HALF_FUNCTION_EIGEN(NAME) NULL /* the definition serves */
 #endif
 typedef void (*HalfFunctionEigen)(const uint16_t *, uint16_t *, ptrdiff_t);
-static const HalfFunctionEigen logistic_half_eigen = HALF_FUNCTION_EIGEN(logistic_half), tanh_half_eigen = HALF_FUNCTION_EIGEN(tanh_half);
+#if SIMD_ISA >= 256
+HALVES_EIGEN(tanh_half_vectors, tanh_floats)
+static const HalfFunctionEigen logistic_half_eigen = logistic_half_vectors, tanh_half_eigen = tanh_half_vectors;
+#elif defined(FLOATS_OF_HALVES)
+static const HalfFunctionEigen logistic_half_eigen = logistic_half_vectors, tanh_half_eigen = NULL; /* of libm's */
+#else
+static const HalfFunctionEigen logistic_half_eigen = NULL, tanh_half_eigen = NULL; /* the definition serves */
+#endif
 
 #endif

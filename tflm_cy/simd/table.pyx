@@ -7,6 +7,7 @@
 | avx512 | AVX-512 F, BW, DQ, VL and VNNI |
 | avxvnni | those of avx2, with AVX-VNNI for 8-bit products |
 | avx2 | AVX2, FMA, BMI2 |
+| i8mm | those of neondot, with matrix products (SMMLA) for 8-bit convolutions |
 | neondot | those of neon, with dot products (SDOT) for 8-bit products |
 | neon | NEON of 64-bit Arm |
 | portable | C, in vectors that the compiler makes of SSE2 or NEON |
@@ -22,17 +23,17 @@ import time
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 
-from tflm_cy.platform.cpu cimport cpu_amx, cpu_avx2, cpu_avx512, cpu_avxvnni, cpu_neon, cpu_neondot
+from tflm_cy.platform.cpu cimport cpu_amx, cpu_avx2, cpu_avx512, cpu_avxvnni, cpu_i8mm, cpu_neon, cpu_neondot
 from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.peak cimport PeakFunction
 
 MODULES = {
-    "amx": "amx", "avx512": "isa_avx512", "avxvnni": "isa_avxvnni", "avx2": "isa_avx2", "neondot": "isa_neondot", "neon": "isa_neon",
-    "portable": "isa_portable",
+    "amx": "amx", "avx512": "isa_avx512", "avxvnni": "isa_avxvnni", "avx2": "isa_avx2", "i8mm": "isa_i8mm", "neondot": "isa_neondot",
+    "neon": "isa_neon", "portable": "isa_portable",
 }
 ROWS = {
-    "amx": "rows_avx512", "avx512": "rows_avx512", "avxvnni": "rows_avx2", "avx2": "rows_avx2", "neondot": "rows_neon", "neon": "rows_neon",
-    "portable": "rows_portable",
+    "amx": "rows_avx512", "avx512": "rows_avx512", "avxvnni": "rows_avx2", "avx2": "rows_avx2", "i8mm": "rows_neon", "neondot": "rows_neon",
+    "neon": "rows_neon", "portable": "rows_portable",
 }
 
 cdef Kernels nothing
@@ -53,6 +54,8 @@ def available():
         names.append("avxvnni")
     if cpu_avx2():
         names.append("avx2")
+    if cpu_i8mm():
+        names.append("i8mm")
     if cpu_neondot():
         names.append("neondot")
     if cpu_neon():

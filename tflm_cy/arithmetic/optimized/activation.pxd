@@ -11,7 +11,8 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t
 
 from tflm_cy.arithmetic.eigen cimport eigen_exp, eigen_logistic, eigen_tanh, logistic_vectors, scalar_logistic
 from tflm_cy.arithmetic.gemmlowp cimport logistic_s16, saturate16, tanh_s16
-from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
+from tflm_cy.arithmetic.half cimport eigen_half, half_to_f32
+from tflm_cy.arithmetic.machine cimport AARCH64
 
 cdef enum:
     INTEGER_BITS = 3
@@ -36,17 +37,18 @@ cdef inline void logistic_half_run_eigen(const void* params, const uint16_t* x, 
     cdef float e, sum
     cdef int64_t i
     for i in range(n):
-        e = half_to_f32(f32_to_half(eigen_exp(half_to_f32(x[i]))))
-        sum = half_to_f32(f32_to_half(1 + e))
-        y[i] = f32_to_half(1 if e == INFINITY else e / sum)
+        e = half_to_f32(eigen_half(eigen_exp(half_to_f32(x[i]))))
+        sum = half_to_f32(eigen_half(1 + e))
+        y[i] = eigen_half(1 if e == INFINITY else e / sum)
 
 
 cdef inline void tanh_half_run_eigen(const void* params, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
-    for i in range(n - n % 8):
-        y[i] = f32_to_half(eigen_tanh(half_to_f32(x[i])))
-    for i in range(n - n % 8, n):
-        y[i] = f32_to_half(tanhf(half_to_f32(x[i])))
+    cdef int64_t body = 0 if AARCH64 else n - n % 8      # vectors
+    for i in range(body):
+        y[i] = eigen_half(eigen_tanh(half_to_f32(x[i])))
+    for i in range(body, n):
+        y[i] = eigen_half(tanhf(half_to_f32(x[i])))
 
 
 cdef inline float gate(float x) noexcept nogil:

@@ -9,12 +9,14 @@ A run is what the vector code sees at once: everything when the shapes are equal
 | uint8, or one operand is one value | 8 | high_product(x << 20, m) >> -e: the shift rounds down |
 | int16, equal shapes | 16 | as int8, with 15 spare bits |
 
+On aarch64 float32 sums are clamped by FMAX in whole blocks of four, which gives 0 for -0 where the limit is 0.
+
 8-bit blocks narrow the scaled sum to int16 before the zero point is added, cutting off what does not fit.
 Source: LiteRT:tflite/kernels/internal/optimized/{optimized_ops.h,integer_ops/add.h}.
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tflm_cy.arithmetic.addition cimport Sum8, Sum16, sum_s16
+from tflm_cy.arithmetic.addition cimport Sum8, Sum16, add_f32, sub_f32, sum_s16
 from tflm_cy.arithmetic.broadcast cimport Broadcast
 from tflm_cy.arithmetic.fixed_point cimport clamp32, high_product
 from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
@@ -98,3 +100,21 @@ cdef inline void sum_8_in_blocks(const void* params, const uint8_t* a, const uin
             total = <int32_t>(<uint32_t>s.tail.a[a[i]] + <uint32_t>s.tail.b[b[i]])
             y[i] = <uint8_t>clamp32(<int32_t>(<uint32_t>rescale(total, out) + <uint32_t>zero_point), low, high)
         start = end
+
+
+cdef inline void positive_zeros(float* y, int64_t n) noexcept nogil:
+    """0 for -0, in whole blocks of four."""
+    cdef int64_t i
+    for i in range(n - n % 4):
+        y[i] = y[i] if y[i] != 0 else 0
+
+
+cdef inline void add_f32_neon(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    """With a lower limit of 0."""
+    add_f32(params, a, b, y, n)
+    positive_zeros(y, n)
+
+
+cdef inline void sub_f32_neon(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    sub_f32(params, a, b, y, n)
+    positive_zeros(y, n)

@@ -13,7 +13,7 @@ from tflm_cy.arithmetic.bias_rows cimport finish_rows
 from tflm_cy.arithmetic.conv cimport end_tap, first_tap
 from tflm_cy.arithmetic.nan_order cimport add_runs
 from tflm_cy.arithmetic.optimized.product cimport (
-    Product, finish_eigen, multiply_rows_eigen, pack_panels,
+    Product, enter_product, finish_eigen, leave_product, multiply_rows_eigen, pack_panels,
 )
 from tflm_cy.arithmetic.shapes cimport ConvShape
 
@@ -63,6 +63,7 @@ cdef inline void conv_f32_eigen(
     cdef const float* first
     cdef const float* second
     cdef ptrdiff_t j = 0
+    cdef unsigned long long mode = enter_product(p)
     while j < p.m:
         first = window_at(g, x, j, patches)
         second = window_at(g, x, j + 1, patches + p.k) if j + 1 < p.m else NULL
@@ -72,6 +73,7 @@ cdef inline void conv_f32_eigen(
             finish_eigen(sums + p.n, bias, p.n, low, high, y + p.n)
         y += 2 * p.n
         j += 2
+    leave_product(p, mode)
 
 
 cdef inline void conv_f32_eigen_slices(
@@ -124,11 +126,14 @@ cdef inline void transpose_conv_f32_eigen(
     cdef ptrdiff_t size = g.oh * g.ow * g.oc
     cdef ptrdiff_t read = g.ih * g.iw
     cdef ptrdiff_t image, j, count
+    cdef unsigned long long mode
     memset(y, 0, g.batches * size * sizeof(float))
     for image in range(g.batches):
         for j in range(0, p.m, 2):
             count = min(<ptrdiff_t>2, p.m - j)
+            mode = enter_product(p)
             multiply_rows_eigen(p, w, packed, x, x + p.k if count > 1 else NULL, j, sums, sums + p.n)
+            leave_product(p, mode)
             scatter(g, sums, j, min(j + count, read), y)
             x += count * p.k
         finish_rows(bias, g.oh * g.ow, g.oc, low, high, True, y)

@@ -1,6 +1,6 @@
 """Where the optimized kernels divide by Eigen's approximate inverse: L2 pooling and local response normalisation.
 
-`inverse` refines what the CPU approximates by one step of Newton's iteration.
+`inverse` refines what the CPU approximates by one step of Newton's iteration, on aarch64 by two, fused, in its vectors.
 Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h; Eigen:src/Core/{MathFunctionsImpl.h,arch/AVX/MathFunctions.h}.
 """
 from libc.math cimport sqrtf
@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_first, mul_runs
 from tflm_cy.arithmetic.optimized.power cimport eigen_power
 from tflm_cy.arithmetic.pool_2d cimport CHANNEL_BLOCK, Taps, add_last, tap_count, taps_at
@@ -25,7 +26,10 @@ cdef extern from "reciprocal.h" nogil:
 cdef inline float inverse(float a) noexcept nogil:
     """Zeros and infinities, for which the step is NaN, get the approximation."""
     cdef float x = tflm_cy_reciprocal(a)
-    cdef float rest = <float>1 - a * x
+    cdef float rest
+    if AARCH64:
+        return x
+    rest = <float>1 - a * x
     return x + x * rest if rest == rest else x
 
 
@@ -42,7 +46,7 @@ cdef inline void l2_pool_f32_eigen(const Pool2D* p, const float* x, float* y) no
         for oh in range(p.out_height):
             for ow in range(p.out_width):
                 t = taps_at(p, oh, ow)
-                per_tap = inverse(<float>tap_count(t))
+                per_tap = <float>1 / <float>tap_count(t) if AARCH64 else inverse(<float>tap_count(t))
                 for c0 in range(0, p.channels, 64):
                     block = min(CHANNEL_BLOCK, p.channels - c0)
                     for c in range(block):
@@ -77,9 +81,13 @@ cdef inline void local_response_scales(
 
 
 cdef inline void local_response_factors(float* y, int64_t n, float beta, const RowKernels* fast) noexcept nogil:
-    """y = y^-beta in place: inverses for a beta of 1 and 0.5."""
+    """y = y^-beta in place: inverses for a beta of 1 and 0.5, quotients behind aarch64's vectors."""
     cdef float[FACTORS] powers
     cdef int64_t c, block
+    if AARCH64 and (beta == 1 or beta == <float>0.5):
+        for c in range(inverses(y, n, beta != 1), n):
+            y[c] = <float>1 / (y[c] if beta == 1 else sqrtf(y[c]))
+        return
     if beta == 1 or beta == <float>0.5:
         for c in range(inverses(y, n, beta != 1) if fast != NULL else 0, n):
             y[c] = inverse(y[c] if beta == 1 else sqrtf(y[c]))

@@ -14,7 +14,8 @@
 Panels: the first n / 16 * 16 outputs, and all of the last m % 4 rows of values, are sums in the order of k. The outputs from there to
 n / 4 * 4 add even and odd k apart, the last n % 4 by k mod 8. Which of them a row of values gets depends on its number j.
 
-On aarch64 another library multiplies: methods CHAIN and LANES (product_ruy.pxd), whatever the thread count.
+On aarch64 another library multiplies: methods CHAIN and LANES (product_ruy.pxd), whatever the thread count. CHAIN takes denormals for
+zeros, in what is added and clamped, too, where the library does it: between `enter_product` and `leave_product`.
 
 Source: Eigen's src/Core/products/GeneralBlockPanelKernel.h, compiled for AVX without fused multiply-add.
 """
@@ -27,6 +28,7 @@ from tflm_cy.arithmetic.eigen_nan cimport nan_of_dot, nan_of_panel, nan_of_row, 
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.product_ruy cimport chain_products, is_lane_product, lane_products
+from tflm_cy.platform.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.product_f32 cimport Run, columns4, columns8, columns16, columns16_one, f32x4, finish_f32, pack_columns
 
@@ -45,6 +47,16 @@ cdef struct Product:
     ptrdiff_t m
     ptrdiff_t block              # of k
     int method
+
+
+cdef inline unsigned long long enter_product(const Product* p) noexcept nogil:
+    """What `leave_product` wants."""
+    return flush_denormals() if p.method == CHAIN else 0
+
+
+cdef inline void leave_product(const Product* p, unsigned long long mode) noexcept nogil:
+    if p.method == CHAIN:
+        restore_denormals(mode)
 
 
 cdef inline Product plan_product(ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, ptrdiff_t top) noexcept nogil:

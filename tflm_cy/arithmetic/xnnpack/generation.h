@@ -51,11 +51,13 @@ static inline void tflm_cy_rsqrt14(const float *x, float *y, ptrdiff_t n) { tflm
 #if defined(__aarch64__)
 #include <arm_neon.h>
 
-/* FRECPE; FRECPS: 2 - a * b, rounded once */
+/* FRECPE; FRSQRTE, which of a float16 gives the same; FRECPS: 2 - a * b, rounded once */
 static inline float tflm_cy_recpe(float x) { return vrecpes_f32(x); }
+static inline float tflm_cy_rsqrte(float x) { return vrsqrtes_f32(x); }
 static inline float tflm_cy_recps(float a, float b) { return vrecpss_f32(a, b); }
 #else
 static inline float tflm_cy_recpe(float x) { return 1.0f / x; }
+static inline float tflm_cy_rsqrte(float x) { return 1.0f / sqrtf(x); }
 static inline float tflm_cy_recps(float a, float b) { return fmaf(-a, b, 2.0f); }
 #endif
 

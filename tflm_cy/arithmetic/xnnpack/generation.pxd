@@ -32,5 +32,6 @@ cdef extern from "generation.h" nogil:
     int cpu_has_amx_int8 "tflm_cy_cpu_has_amx_int8"() noexcept
     float recpe "tflm_cy_recpe"(float x) noexcept
     float recps "tflm_cy_recps"(float a, float b) noexcept
+    float rsqrte "tflm_cy_rsqrte"(float x) noexcept
     void rsqrt14 "tflm_cy_rsqrt14"(const float* x, float* y, ptrdiff_t n) noexcept
     void rsqrtps "tflm_cy_rsqrtps"(const float* x, float* y, ptrdiff_t n) noexcept

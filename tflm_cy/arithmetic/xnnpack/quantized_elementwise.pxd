@@ -15,6 +15,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport Range32
 from tflm_cy.arithmetic.lookup cimport byte_value
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.xnnpack.requantize cimport byte8, rintf
 
 cdef enum Function8:
@@ -100,12 +101,14 @@ cdef inline void multiply_8(const Product8* params, const byte8* a, const byte8*
 
 
 cdef inline void quantize_8(const Quantize8* params, const float* x, byte8* y, int64_t n) noexcept nogil:
-    """Rounded to nearest even; NaN gives the highest value."""
+    """Rounded to nearest even; NaN gives the highest value, on aarch64 the zero point."""
     cdef Quantize8 q = params[0]
     cdef int64_t i
     cdef float v
     for i in range(n):
         v = x[i] * q.inverse
+        if AARCH64:
+            v = v if v == v else 0
         v = v if v < q.high else q.high
         v = v if v > q.low else q.low
         y[i] = <byte8>(<int32_t>rintf(v) + q.zero_point)

@@ -124,6 +124,7 @@ def table():
     names = {"ELU": FORMS[d.elu], "LEAKY_RELU": FORMS[d.leaky], "LOGISTIC": FORMS[d.logistic], "NEG": FORMS[d.neg]}
     names |= dict.fromkeys(("MEAN", "RSQRT", "SOFTMAX", "SQRT", "SUM"), rest)
     names["PRELU"] = FORMS[FORM_AVX2 if d.slope_by_sign else FORM_AVX512]
+    names["float16"] = "wide" if generation() == NEON else "fp16" if generation() > NEON else "rounded steps"
     names["a product's only row"] = ORDERS[rules.single_row]
     names["dynamic range, matrices"] = "packed" if generation() >= DOTPROD else "fused"
     names["dynamic range, several positions"] = "rounded" if generation() == DOTPROD else "fused"

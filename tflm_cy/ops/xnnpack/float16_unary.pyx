@@ -1,19 +1,26 @@
 """Functions of one float16 value, of any shape up to six dimensions, as XNNPACK computes them.
 
-Definitions in arithmetic/xnnpack/half.pxd. These are the only operators that the delegate takes with float16 tensors that are no constants.
+Definitions in arithmetic/xnnpack/half.pxd, half_neon.pxd. These are the only operators that the delegate takes with float16 tensors that are no constants.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint16_t
 
+from tflm_cy.arithmetic.xnnpack.generation cimport NEON
 from tflm_cy.arithmetic.xnnpack.half cimport (
     HalfFunction, HalfLimits, abs_half, ceil_half, clamp_half, cos_half, exp_half, floor_half, gelu_half, gelu_tanh_half, hard_swish_half,
     map_half, neg_half, round_half, rsqrt_half, sin_half, sqrt_half, square_half,
 )
+from tflm_cy.arithmetic.xnnpack.half_neon cimport (
+    ceil_fp16, ceil_wide, clamp_fp16, clamp_wide, cos_fp16, cos_wide, exp_fp16, exp_wide, floor_fp16, floor_wide, gelu_fp16,
+    gelu_tanh_fp16, gelu_tanh_wide, gelu_wide, hard_swish_fp16, hard_swish_wide, round_fp16, round_wide, rsqrt_fp16, rsqrt_wide,
+    sin_fp16, sin_wide, sqrt_fp16, sqrt_wide, square_fp16, square_wide,
+)
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, Tensor, type_name
 from tflm_cy.ops.elementwise cimport Unary, channels_of, prepare_unary, share_single
+from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE
 from tflm_cy.schema.table cimport table_bool
@@ -28,6 +35,12 @@ cdef struct HalfMapping:
     HalfFunction function
     HalfLimits limits
     MapKernel run                # the vector kernel; NULL: `function`, value by value
+
+
+cdef HalfFunction form(HalfFunction x86, HalfFunction wide, HalfFunction fp16) except NULL:
+    """What this CPU takes. All that have dot products have float16 arithmetic."""
+    cdef int g = generation()
+    return x86 if g < NEON else wide if g == NEON else fp16
 
 
 cdef HalfMapping* prepare_function(Context context, Node* node, HalfFunction function, MapKernel run) except NULL:
@@ -83,7 +96,7 @@ cdef void neg_run(const void* params, const void* x, void* y, int64_t n) noexcep
 
 
 cdef int prepare_clamp(Context context, Node* node, float low, float high) except -1:
-    cdef HalfMapping* m = prepare_function(context, node, clamp_half, kernels().halves.clamp)
+    cdef HalfMapping* m = prepare_function(context, node, form(clamp_half, clamp_wide, clamp_fp16), kernels().halves.clamp)
     m.limits.low = low
     m.limits.high = high
     return 0
@@ -112,60 +125,60 @@ cdef int prepare_neg(Context context, Node* node) except -1:
 
 
 cdef int prepare_square(Context context, Node* node) except -1:
-    prepare_function(context, node, square_half, kernels().halves.square)
+    prepare_function(context, node, form(square_half, square_wide, square_fp16), kernels().halves.square)
     return 0
 
 
 cdef int prepare_floor(Context context, Node* node) except -1:
-    prepare_function(context, node, floor_half, kernels().halves.floor)
+    prepare_function(context, node, form(floor_half, floor_wide, floor_fp16), kernels().halves.floor)
     return 0
 
 
 cdef int prepare_ceil(Context context, Node* node) except -1:
-    prepare_function(context, node, ceil_half, kernels().halves.ceil)
+    prepare_function(context, node, form(ceil_half, ceil_wide, ceil_fp16), kernels().halves.ceil)
     return 0
 
 
 cdef int prepare_round(Context context, Node* node) except -1:
-    prepare_function(context, node, round_half, kernels().halves.round)
+    prepare_function(context, node, form(round_half, round_wide, round_fp16), kernels().halves.round)
     return 0
 
 
 cdef int prepare_sqrt(Context context, Node* node) except -1:
-    prepare_function(context, node, sqrt_half, kernels().halves.sqrt)
+    prepare_function(context, node, form(sqrt_half, sqrt_wide, sqrt_fp16), kernels().halves.sqrt)
     return 0
 
 
 cdef int prepare_rsqrt(Context context, Node* node) except -1:
-    prepare_function(context, node, rsqrt_half, kernels().halves.rsqrt)
+    prepare_function(context, node, form(rsqrt_half, rsqrt_wide, rsqrt_fp16), kernels().halves.rsqrt)
     return 0
 
 
 cdef int prepare_exp(Context context, Node* node) except -1:
-    prepare_function(context, node, exp_half, kernels().halves.exp)
+    prepare_function(context, node, form(exp_half, exp_wide, exp_fp16), kernels().halves.exp)
     return 0
 
 
 cdef int prepare_sin(Context context, Node* node) except -1:
-    prepare_function(context, node, sin_half, kernels().halves.sin)
+    prepare_function(context, node, form(sin_half, sin_wide, sin_fp16), kernels().halves.sin)
     return 0
 
 
 cdef int prepare_cos(Context context, Node* node) except -1:
-    prepare_function(context, node, cos_half, kernels().halves.cos)
+    prepare_function(context, node, form(cos_half, cos_wide, cos_fp16), kernels().halves.cos)
     return 0
 
 
 cdef int prepare_hard_swish(Context context, Node* node) except -1:
-    prepare_function(context, node, hard_swish_half, kernels().halves.hard_swish)
+    prepare_function(context, node, form(hard_swish_half, hard_swish_wide, hard_swish_fp16), kernels().halves.hard_swish)
     return 0
 
 
 cdef int prepare_gelu(Context context, Node* node) except -1:
     if table_bool(node.options, GELU_APPROXIMATE, False):
-        prepare_function(context, node, gelu_tanh_half, kernels().halves.gelu_tanh)
+        prepare_function(context, node, form(gelu_tanh_half, gelu_tanh_wide, gelu_tanh_fp16), kernels().halves.gelu_tanh)
     else:
-        prepare_function(context, node, gelu_half, kernels().halves.gelu)
+        prepare_function(context, node, form(gelu_half, gelu_wide, gelu_fp16), kernels().halves.gelu)
     return 0
 
 

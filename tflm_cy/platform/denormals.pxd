@@ -1,4 +1,4 @@
-"""Denormals as zeros: the switch that XNNPACK sets while it computes (FTZ and DAZ of MXCSR on x86, FZ on Arm)."""
+"""Denormals as zeros: the switch that XNNPACK sets while it computes, and matrix libraries do (FTZ and DAZ of MXCSR on x86, FZ on Arm)."""
 
 cdef extern from *:
     """
@@ -10,10 +10,12 @@ cdef extern from *:
     static inline unsigned long long flush_denormals(void) {
         unsigned long long old;
         __asm__ volatile("mrs %0, fpcr" : "=r"(old));
-        __asm__ volatile("msr fpcr, %0" : : "r"(old | (1ULL << 24)));
+        __asm__ volatile("msr fpcr, %0" : : "r"(old | (1ULL << 24)) : "memory");      /* nothing is computed on the wrong side */
         return old;
     }
-    static inline void restore_denormals(unsigned long long old) { __asm__ volatile("msr fpcr, %0" : : "r"(old)); }
+    static inline void restore_denormals(unsigned long long old) {
+        __asm__ volatile("msr fpcr, %0" : : "r"(old) : "memory");
+    }
     #else
     static inline unsigned long long flush_denormals(void) { return 0; }
     static inline void restore_denormals(unsigned long long old) { (void)old; }

@@ -1,0 +1,21 @@
+"""The machine that tests run on: definitions, and so expected bytes, differ (tflm_cy/ops/machine_definitions.py).
+
+want = [0, 9] if AARCH64 else [1, 9]
+
+@of_x86_64                # the expected bytes are spelled out for x86-64; `python -m compat.arm` compares aarch64's with TensorFlow
+def test_...
+"""
+
+import os
+import platform
+import shutil
+
+import pytest
+
+AARCH64 = platform.machine() in ("aarch64", "arm64")
+COMPILER = shutil.which(os.environ.get("CC") or "cc") or shutil.which(
+    "gcc"
+)  # for this machine, also where it is emulated
+of_x86_64 = pytest.mark.skipif(
+    AARCH64, reason="what is expected here is x86-64's order of sums, or which NaN stays there"
+)
