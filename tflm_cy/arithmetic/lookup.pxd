@@ -1,7 +1,9 @@
 """Lookup tables that stand for a function of one quantized value: 256 entries for 8 bits, 513 interpolated ones for int16.
 
 An 8-bit table is indexed by the byte (for int8 the table's second half holds the negative values), so that one loop serves int8 and uint8.
-All float32, in the order written here; on aarch64 products are fused with the sums that take them. Source: LiteRT:tflite/kernels/internal/common.h (LUTPopulate).
+All float32, in the order written here; on aarch64 products are fused with the sums that take them.
+
+Source: LiteRT:tflite/kernels/internal/common.h (LUTPopulate).
 
     fill_8(table, relu, params, x_scale, x_zero_point, y_scale, y_zero_point, True)
     lookup_8(table, x, y, n)
