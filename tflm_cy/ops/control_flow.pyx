@@ -1,11 +1,11 @@
 """IF, WHILE, STABLEHLO_CASE, STABLEHLO_COMPOSITE: subgraphs called while invoking, values copied in and out.
 
 IF runs one of two subgraphs on inputs 1 .., CASE one of several (the last one for an index that has none), COMPOSITE its only one on all
-inputs. WHILE hands its inputs to the body and, as long as the condition subgraph says true of them, what the body makes of them to the body again;
-in the end they are its outputs, but for those that the body gives back as they are and that nobody reads. Outputs are dynamic where the
-subgraphs cannot tell their shapes in prepare, or where these shapes differ (between the branches of an IF, between the body's inputs and outputs). Handles, of type RESOURCE
-or VARIANT, have no shape that matters; `graph.resource` tells what copying one means. Calls
-take the GIL for this node. A WHILE that never ends can be interrupted (Ctrl-C).
+inputs. WHILE hands its inputs to the body and, as long as the condition subgraph says true of them, what the body makes of them to the body
+again; in the end they are its outputs, but for those that the body gives back as they are and that nobody reads. Outputs are dynamic where
+the subgraphs cannot tell their shapes in prepare, or where these shapes differ (between the branches of an IF, between the body's inputs and
+outputs). Handles, of type RESOURCE or VARIANT, have no shape that matters; `graph.resource` tells what copying one means. Calls take the GIL
+for this node. A WHILE that never ends can be interrupted (Ctrl-C).
 
 Source: LiteRT:tflite/kernels/{if,while,stablehlo_case,stablehlo_composite}.cc.
 """
