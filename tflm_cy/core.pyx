@@ -182,17 +182,16 @@ cdef class Core:
     # ---------------------------------------------------------------- life cycle
 
     def delegate(self, mine):
-        """Let a delegate take its nodes of all subgraphs."""
-        from tflm_cy.graph.passes.partition import delegate
-        for g in self.subgraphs:
-            delegate(g, mine, self.clustering)
+        """Let a delegate take its nodes of all subgraphs, or, where it fails, of none."""
+        from tflm_cy.graph.passes.partition import delegate_all
+        delegate_all(self.subgraphs, mine, self.clustering)
         self.delegates.append(mine)
 
     cdef int apply_default_delegate(self) except -1:
         """At the first allocation of any subgraph, before anything is prepared."""
         if self.default_delegate is not None:
-            make, self.default_delegate = self.default_delegate, None
-            self.delegate(make())
+            self.delegate(self.default_delegate())
+            self.default_delegate = None
         return 0
 
     def allocate(self, subgraph_index=0):

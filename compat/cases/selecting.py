@@ -19,7 +19,7 @@ def slice_(d):
     rank = 5 if d.variant == "rank 5" else d.between(1, 4)
     shape = d.shape(rank, 6)
     begin = [d.between(0, n - 1) for n in shape]
-    size = [d.between(1, n - b) for n, b in zip(shape, begin, strict=True)]
+    size = [min(d.between(1, n - b), n - b) for n, b in zip(shape, begin, strict=True)]
     if d.variant == "zero size":
         size[0] = 0
     result, asked = list(size), list(size)

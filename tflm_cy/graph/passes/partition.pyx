@@ -182,6 +182,40 @@ cdef list cut(Subgraph g, set claimed, bint clustering):
     return [(kind, nodes, sorted(ins), sorted(outs)) for kind, nodes, ins, outs in scheduler.subsets]
 
 
+cdef class Undelegated:
+    """What a delegate may change of a subgraph: `restore` gives it back where the delegate fails."""
+    cdef Subgraph subgraph
+    cdef Graph graph
+    cdef bytes nodes
+    cdef list registrations, operator_names, execution_plan, partitions
+    cdef size_t loaded
+
+    def __init__(self, Subgraph g):
+        self.subgraph, self.graph, self.loaded = g, g.graph, g.loaded
+        self.nodes = (<const char*>g.graph.nodes)[:g.graph.node_count * sizeof(Node)] if g.graph.node_count else b""
+        self.registrations, self.operator_names = list(g.registrations), list(g.operator_names)
+        self.execution_plan, self.partitions = list(g.execution_plan), list(g.partitions)
+
+    def restore(self):
+        cdef Subgraph g = self.subgraph
+        g.graph, g.loaded = self.graph, self.loaded
+        memcpy(g.graph.nodes, <const char*>self.nodes, len(self.nodes))
+        g.registrations[:], g.operator_names[:] = self.registrations, self.operator_names     # who compiles the graph has the same lists
+        g.execution_plan, g.partitions[:] = self.execution_plan, self.partitions
+
+
+def delegate_all(list subgraphs, mine, bint clustering):
+    """Let a delegate take its nodes of all subgraphs; where it fails it has none."""
+    before = [Undelegated(g) for g in subgraphs]
+    try:
+        for g in subgraphs:
+            delegate(g, mine, clustering)
+    except BaseException:
+        for undelegated in before:
+            undelegated.restore()
+        raise
+
+
 def delegate(Subgraph g, mine, bint clustering):
     """Let a delegate take its nodes of a subgraph; once, before the subgraph is prepared."""
     if g.allocate_defect is not None:
@@ -226,11 +260,12 @@ cdef int32_t* indices(Subgraph g, list values) except NULL:
 cdef Node* grow(Subgraph g) except NULL:
     """One more node at the end, zeroed; the others move."""
     cdef Node* larger
+    cdef int capacity
     if g.graph.node_count == g.graph.node_capacity:
-        g.graph.node_capacity = 2 * g.graph.node_count + 8
-        larger = <Node*>g.allocator.arena.allocate_tail(g.graph.node_capacity * sizeof(Node), 8, KIND_NODE)
+        capacity = 2 * g.graph.node_count + 8
+        larger = <Node*>g.allocator.arena.allocate_tail(capacity * sizeof(Node), 8, KIND_NODE)
         memcpy(larger, g.graph.nodes, g.graph.node_count * sizeof(Node))
-        g.graph.nodes = larger
+        g.graph.nodes, g.graph.node_capacity = larger, capacity
     memset(&g.graph.nodes[g.graph.node_count], 0, sizeof(Node))
     g.graph.nodes[g.graph.node_count].index = g.graph.node_count
     g.graph.node_count += 1
