@@ -143,6 +143,7 @@ def test_a_filter_that_is_fed_is_multiplied_as_by_one_thread():
     assert found[0] == found[1]
 
 
+@of_x86_64
 @pytest.mark.parametrize(("dtype", "same"), [("float16", True), ("float32", False)])
 def test_a_sparse_filter(dtype, same):
     """DENSIFY is kept by TensorFlow, DEQUANTIZE of its result is made anew in each invoke: no filter for several threads."""

@@ -7,7 +7,7 @@ import pytest
 from tflm_cy.ops.generation import generation_name
 
 from compat.builder import Model, Tensor
-from tests.machine import AARCH64
+from tests.machine import AARCH64, of_x86_64
 
 from .delegated import Constant, f32, invoke, only_where_supported, run, same
 
@@ -78,13 +78,14 @@ def test_exact_functions(op):
 
 def test_denormals_count_as_zeros_except_in_bitwise_operations():
     x = f32([1e-40, -1e-40, 2.0])
-    same(run("RELU", [x], [x.shape])[0], [0.0, -0.0, 2.0])
+    same(run("RELU", [x], [x.shape])[0], [0.0, 0.0 if AARCH64 else -0.0, 2.0])
     same(run("ABS", [x], [x.shape])[0], [1e-40, 1e-40, 2.0])
     same(run("ADD", [x, Constant([0, 0, 0])], [x.shape])[0], [0.0, 0.0, 2.0])
     same(run("EXP", [f32([-88.0])], [(1,)])[0], [0.0])
     assert f32(1e-40) + f32(1e-40) > 0  # this thread's own arithmetic is as before
 
 
+@of_x86_64
 @pytest.mark.parametrize("machine", ["avx2", "avx512"])
 def test_generations(machine, monkeypatch):
     """They differ in the sign of zeros, in roots and in the last bits of LOGISTIC and ELU."""
@@ -103,6 +104,7 @@ def test_generations(machine, monkeypatch):
     assert abs(run("RSQRT", [f32([2])], [(1,)])[0][0] - 2**-0.5) < 1e-6
 
 
+@of_x86_64
 def test_a_generation_that_does_not_exist_is_refused(monkeypatch):
     monkeypatch.setenv("TFLM_CY_XNNPACK", "sse9")
     with pytest.raises((ValueError, RuntimeError), match="avx2 or avx512"):
@@ -150,6 +152,7 @@ def test_prelu():
     same(run("PRELU", [x, slope], [x.shape])[0], [[-1, 3], [-2, 0]])
 
 
+@of_x86_64
 def test_the_order_of_a_maximum():
     """The second operand wins against NaN; a repeated first one changes places; with a constant it is a clamp, which keeps NaN."""
     nan, one = f32([NAN]), f32([1])
@@ -161,6 +164,7 @@ def test_the_order_of_a_maximum():
     same(run("MAXIMUM", [Constant(one), pairs[0]], [(2,)])[0], [NAN, 1])
 
 
+@of_x86_64
 def test_a_clamp_by_infinity_is_a_copy_and_has_the_shape_of_its_operand():
     x = f32([1e-40, -1e-40, NAN])
     same(run("MINIMUM", [x, Constant([INF])], [x.shape])[0], x)

@@ -5,9 +5,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.machine import AARCH64
+
 from .delegated import Constant, f32, only_where_supported, run, same
 
 pytestmark = only_where_supported
+
+
+@pytest.fixture(autouse=True)
+def one_chain(monkeypatch):
+    """On aarch64 products have one chain of sums on these CPUs."""
+    if AARCH64:
+        monkeypatch.setenv("TFLM_CY_XNNPACK", "i8mm")
+
 
 BIG = f32(2**24)
 

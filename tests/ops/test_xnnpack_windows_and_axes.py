@@ -5,6 +5,7 @@ import pytest
 from tflm_cy.ops.generation import generation_name
 
 from compat.builder import Model, Tensor
+from tests.machine import of_x86_64
 
 from .delegated import Constant, f32, invoke, only_where_supported, run, same
 
@@ -44,6 +45,7 @@ def test_an_average_is_a_tree_over_the_columns():
     same(pool("AVERAGE_POOL_2D", x, (3, 3), (1, 1, 1, 1)).ravel(), [f32(1) / f32(9)])
 
 
+@of_x86_64
 def test_clamps_of_pools_turn_nan_into_the_lower_bound():
     x = f32([NAN, 1, -0.0, 9]).reshape(1, 4, 1, 1)
     same(pool("MAX_POOL_2D", x, (2, 1), (1, 2, 1, 1), stride=(2, 1), fused_activation_function="RELU6").ravel(), [0, 6])
@@ -51,6 +53,7 @@ def test_clamps_of_pools_turn_nan_into_the_lower_bound():
     same(pool("AVERAGE_POOL_2D", f32([1e-40]).reshape(1, 1, 1, 1), (1, 1), (1, 1, 1, 1)).ravel(), [1e-40])
 
 
+@of_x86_64
 def test_a_relu_behind_a_pool_is_the_pools_clamp():
     x, y, z = Tensor([1, 2, 2, 1], "float32"), Tensor([1, 1, 1, 1], "float32"), Tensor([1, 1, 1, 1], "float32")
     model = Model()
@@ -115,6 +118,7 @@ def test_the_mean_over_pixels_is_sequential():
     same(y[0], [0, 0, 0, 0, 0.25, 0, 0, 0, 0])
 
 
+@of_x86_64
 def test_sums_along_a_row_meet_in_lanes():
     """Values 8 apart meet in one lane of AVX2 machines after 32 values, 16 apart on AVX-512 ones; the tree comes last."""
     x = np.zeros((1, 17), np.float32)
@@ -125,6 +129,7 @@ def test_sums_along_a_row_meet_in_lanes():
     same(run("SUM", [x, Constant([1], "int32")], [(1,)])[0], [1])
 
 
+@of_x86_64
 @pytest.mark.parametrize("machine", ["avx2", "avx512"])
 def test_squares_before_a_sum_are_fused(machine, monkeypatch):
     """With AVX-512 the square is not rounded: 1 + 2^-11 + 2^-24 less 1 + 2^-11 in another lane leaves nothing of it either way."""
