@@ -69,8 +69,8 @@ cdef inline bint plan_phases_f32(
     p.phases = <PhaseF32*>context.persistent(p.count * sizeof(PhaseF32))
     for i in range(p.count):
         phase = &p.phases[i]
-        phase.rows = axis_of_phase(i / p.stride_w, p.stride_h, g.kh, g.pad_h, g.oh, p.height, False)
-        phase.columns = axis_of_phase(i % p.stride_w, p.stride_w, g.kw, g.pad_w, g.ow, p.width, False)
+        phase.rows = axis_of_phase(i / p.stride_w, p.stride_h, g.kh, g.pad_h, g.oh)
+        phase.columns = axis_of_phase(i % p.stride_w, p.stride_w, g.kw, g.pad_w, g.ow)
         phase.top = p.height - phase.rows.taps + phase.rows.pad
         phase.left = p.width - phase.columns.taps + phase.columns.pad + 1 - phase.columns.outputs
         p.before = max(p.before, -phase.left)

@@ -30,11 +30,13 @@ cdef struct Axis8:               # of one phase
     ptrdiff_t first_tap
     ptrdiff_t taps
     ptrdiff_t pad                # before the first row or column
+    ptrdiff_t skipped            # of what is computed: outputs before the first one
 
 cdef struct Phase8:
     ConvI8 fast
     Axis8 rows
     Axis8 columns
+    bint empty                   # without a tap: all outputs of an image are one pixel, which is computed once
 
 cdef struct Phases8:
     Phase8* phases
@@ -51,19 +53,25 @@ cdef struct Phases8:
     double time                  # nanoseconds
 
 
-cdef inline Axis8 axis_of_phase(
-    ptrdiff_t phase, ptrdiff_t stride, ptrdiff_t taps, ptrdiff_t pad, ptrdiff_t outputs, ptrdiff_t inputs, bint whole,
-) noexcept nogil:
+cdef inline Axis8 axis_of_phase(ptrdiff_t phase, ptrdiff_t stride, ptrdiff_t taps, ptrdiff_t pad, ptrdiff_t outputs) noexcept nogil:
     cdef Axis8 axis
     axis.phase = phase
     axis.outputs = (outputs - phase + stride - 1) / stride if outputs > phase else 0
     axis.first_tap = (phase + pad) % stride
     axis.taps = (taps - axis.first_tap + stride - 1) / stride if taps > axis.first_tap else 0
     axis.pad = axis.taps - 1 - (phase + pad - axis.first_tap) / stride
+    axis.skipped = 0
     axis.computed = axis.outputs
-    if whole:
-        axis.computed = max(axis.outputs, inputs - axis.taps + 1 + axis.pad)
     return axis
+
+
+cdef inline void compute_from_edge(Axis8* axis, ptrdiff_t inputs, bint whole) noexcept nogil:
+    """Where the first output meets no tap at the image's edge, those before it are computed, too."""
+    axis.skipped = max(-axis.pad, <ptrdiff_t>0)
+    axis.pad += axis.skipped
+    axis.computed = axis.skipped + axis.outputs
+    if whole:
+        axis.computed = max(axis.computed, inputs - axis.taps + 1 + axis.pad)
 
 
 cdef inline void reverse_taps(const ConvShape* g, const Phase8* p, const uint8_t* w, uint8_t* filters) noexcept nogil:
@@ -87,7 +95,6 @@ cdef inline bint plan_phases_i8(
     cdef Phase8* phase
     cdef ConvI8* c
     cdef uint8_t* filters
-    cdef bint empty
     cdef int i
     if g.stride_h * g.stride_w > MOST_PHASES or g.batches <= 0:
         return False
@@ -99,16 +106,17 @@ cdef inline bint plan_phases_i8(
     p.direct = p.count == 1
     for i in range(p.count):
         phase = &p.phases[i]
-        phase.rows = axis_of_phase(i / g.stride_w, g.stride_h, g.kh, g.pad_h, g.oh, g.ih, common.dynamic)
-        phase.columns = axis_of_phase(i % g.stride_w, g.stride_w, g.kw, g.pad_w, g.ow, g.iw, common.dynamic)
+        phase.rows = axis_of_phase(i / g.stride_w, g.stride_h, g.kh, g.pad_h, g.oh)
+        phase.columns = axis_of_phase(i % g.stride_w, g.stride_w, g.kw, g.pad_w, g.ow)
         if phase.rows.outputs == 0 or phase.columns.outputs == 0:
             continue
-        empty = phase.rows.taps == 0 or phase.columns.taps == 0
-        if empty:                                # filters shorter than the stride: of some outputs there is only the bias
-            phase.rows.taps = phase.columns.taps = 1
+        phase.empty = phase.rows.taps == 0 or phase.columns.taps == 0
+        if phase.empty:                          # filters shorter than the stride: of some outputs there is only the bias
+            phase.rows.taps = phase.columns.taps = phase.rows.computed = phase.columns.computed = 1
             phase.rows.pad = phase.columns.pad = 0
-        if phase.rows.pad < 0 or phase.columns.pad < 0:
-            return False
+        else:
+            compute_from_edge(&phase.rows, g.ih, common.dynamic)
+            compute_from_edge(&phase.columns, g.iw, common.dynamic)
         c = &phase.fast
         c[0] = common[0]
         c.shape = g[0]
@@ -120,7 +128,7 @@ cdef inline bint plan_phases_i8(
         row = c.shape.kh * c.shape.kw * g.ic
         c.slack = context.aligned_slack and not is_constant(x)
         filters = <uint8_t*>context.unfilled(g.oc * row + 64)
-        if empty:
+        if phase.empty:
             memset(filters, common.w_zero_point & 255, g.oc * row)
         else:
             reverse_taps(g, phase, <const uint8_t*>w.data, filters)
@@ -132,7 +140,7 @@ cdef inline bint plan_phases_i8(
         scratch = max(scratch, c.scratch_bytes)
         outputs = max(outputs, g.batches * c.shape.oh * c.shape.ow * p.pixel)
         p.time += conv_i8_time(c)
-        p.direct = p.direct and phase.rows.computed == phase.rows.outputs and phase.columns.computed == phase.columns.outputs
+        p.direct = p.direct and not phase.empty and phase.rows.computed == phase.rows.outputs and phase.columns.computed == phase.columns.outputs
     p.outputs_at = (scratch + 127) // 64 * 64
     p.worker_bytes = p.outputs_at + (0 if p.direct else outputs)
     p.scratch = context.request_scratch(context.for_all_workers(p.worker_bytes))
@@ -141,16 +149,18 @@ cdef inline bint plan_phases_i8(
 
 cdef inline void scatter_outputs(const Phases8* p, const Phase8* phase, const char* from_, char* y) noexcept nogil:
     """The outputs of a phase to where they belong."""
+    cdef ptrdiff_t row = phase.columns.computed * p.pixel
     cdef ptrdiff_t n, i, j
     cdef char* to
+    from_ += phase.rows.skipped * row + phase.columns.skipped * p.pixel
     for n in range(phase.fast.shape.batches):
         for i in range(phase.rows.outputs):
             to = y + (((n * p.oh + phase.rows.phase + i * p.stride_h) * p.ow) + phase.columns.phase) * p.pixel
             for j in range(phase.columns.outputs):
-                memcpy(to, from_ + j * p.pixel, p.pixel)
+                memcpy(to, from_ if phase.empty else from_ + j * p.pixel, p.pixel)
                 to += p.stride_w * p.pixel
-            from_ += phase.columns.computed * p.pixel
-        from_ += (phase.rows.computed - phase.rows.outputs) * phase.columns.computed * p.pixel
+            from_ += 0 if phase.empty else row
+        from_ += row if phase.empty else (phase.rows.computed - phase.rows.outputs) * row
 
 
 cdef inline void run_phases_i8(Context context, const Phases8* p, const void* x, void* y, int first, int end, int worker) noexcept nogil:
