@@ -9,6 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+# The modes whose bytes differ: BUILTIN is AUTO by another name.
+MODES = ("AUTO", "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
+
 
 @dataclass
 class Case:

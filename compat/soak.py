@@ -21,10 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
+from .case import MODES
 from .models import find_models
 from .verdict import UsageError, judge
 
-MODES = ("AUTO", "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 DEMO = Path(__file__).parents[1] / "tflm_cy" / "demo"
 
 

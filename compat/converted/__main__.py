@@ -12,14 +12,13 @@ import sys
 import time
 from pathlib import Path
 
+from ..case import MODES
 from ..progress import track
 from ..report import Tally, to_text
 from ..run import REFUSED, Side, run
 from ..verdict import UsageError, judge, say
 from . import families
 from .conversion import convert_all, file_name, load
-
-MODES = ("AUTO", "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 
 
 def parser():

@@ -20,7 +20,7 @@ from ..case import Case
 from . import ProgramDraw, families
 
 FORMS = ("float32", "float32", "float32", "float16", "dynamic_range", "int8", "int8 in and out", "int16x8", "sparse")
-MANY = 1.0  # the standard deviation of what is fed
+DEVIATION = 1.0  # the standard deviation of the floats that are fed
 FAILED, DIED = ".failed", ".died"
 ROOT = Path(__file__).resolve().parents[2]
 _TYPES = {code: name.lower() for name, code in ENUMS["TensorType"].items()}
@@ -145,7 +145,7 @@ def values(d, x, shape):
     if x.values is not None:
         return np.asarray(x.values(d, shape))
     if x.dtype == "float32":
-        return d.rng.normal(0, MANY, shape).astype(np.float32)
+        return d.rng.normal(0, DEVIATION, shape).astype(np.float32)
     return d.rng.integers(0, 2 if x.dtype == "bool" else 9, shape).astype(x.dtype)
 
 

@@ -27,11 +27,11 @@ import numpy as np
 
 from ..builder import read_model, write_model
 from ..builder.schema import ENUMS
+from ..case import MODES
 from ..cases import generated_cases
 from ..verdict import UsageError, judge
 
 ROOT = Path(__file__).resolve().parents[2]
-MODES = ("AUTO", "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 EXPECTED = (ValueError, RuntimeError, MemoryError)
 THOROUGH = 24  # the first requests for memory of a call fail one by one, later ones at growing distances
 UNFIT = ("mixture", "wrong", "special", "failing", "zero", "out of")

@@ -20,10 +20,10 @@ from zlib import crc32
 
 import numpy as np
 
+from ..case import MODES
 from .exercise import exercise
 from .mutation import Source
 
-MODES = ("AUTO", "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 CORPUS = Path(__file__).parent / "corpus"
 WORK = 1 << 28  # element operations: what asks for more is not run, since it would only take time
 

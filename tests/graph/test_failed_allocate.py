@@ -9,7 +9,7 @@ import pytest
 
 from compat.builder import Model, Tensor
 from compat.fuzz.faults import build_library, environment_with
-from compat.verdict import UsageError
+from tests.machine import compiler_for
 from tflm_cy import Interpreter, InterpreterWithCustomOps, OpResolverType
 
 HERE = Path(__file__).parent
@@ -196,10 +196,8 @@ print(failed)
 
 @pytest.fixture(scope="module")
 def failing(tmp_path_factory):
-    try:
-        return build_library(tmp_path_factory.mktemp("fail"))
-    except UsageError as error:
-        pytest.skip(str(error))
+    compiler_for("the library that fails allocations")
+    return build_library(tmp_path_factory.mktemp("fail"))
 
 
 @pytest.mark.parametrize("mode", [mode.name for mode in MODES])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine import COMPILER
+from tests.machine import compiler_for
 from tflm_cy.graph.passes import tiling
 
 HERE = Path(__file__).parent
@@ -18,8 +18,7 @@ ROOT = HERE.parents[1]
 def sketches(tmp_path_factory):
     """The module `sketch.pyx`, compiled."""
     main = pytest.importorskip("Cython.Compiler.Main", reason="Cython compiles the description of graphs")
-    if COMPILER is None:
-        pytest.skip("no C compiler to build the description of graphs with")
+    compiler = compiler_for("the description of graphs")
     folder = tmp_path_factory.mktemp("sketch")
     source = folder / "sketch.pyx"
     source.write_text((HERE / "sketch.pyx").read_text())
@@ -28,7 +27,7 @@ def sketches(tmp_path_factory):
     assert main.compile_single(str(source), options, full_module_name="sketch").num_errors == 0
     library = folder / "sketch.so"
     include = sysconfig.get_paths()["include"]
-    command = [COMPILER, "-O0", "-w", "-shared", "-fPIC", f"-I{include}", f"-I{ROOT / 'tflm_cy' / 'simd'}"]
+    command = [compiler, "-O0", "-w", "-shared", "-fPIC", f"-I{include}", f"-I{ROOT / 'tflm_cy' / 'simd'}"]
     subprocess.run([*command, str(folder / "sketch.c"), "-o", str(library)], check=True)
     spec = importlib.util.spec_from_file_location("sketch", library)
     module = importlib.util.module_from_spec(spec)

@@ -2,7 +2,8 @@
 
     padding.before[d], padding.after[d] = 1, 2             # for each dimension
     plan_padding(&padding, rank, dims, element_size)       # of the input
-    pad_axis(&padding, 0, y, x)                            # `value`, `value_size` and `apart` are the caller's
+    pad_tensor(&padding, y, x)                             # `value`, `value_size` and `apart` are the caller's
+    pad_axis(&padding, shared_axis(&padding), first, end, y, x)    # some of its steps: each byte is written once
 """
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memmove
@@ -45,22 +46,37 @@ cdef inline void plan_padding(Padding* p, int rank, const int32_t* dims, int64_t
         source *= dims[d]
 
 
-cdef inline void pad_axis(const Padding* p, int d, char* dst, const char* src) noexcept nogil:
-    """Border, the inside one dimension further in, border."""
+cdef inline int shared_axis(const Padding* p) noexcept nogil:
+    """The outermost axis with more than one step or a border, which threads can share; `rank`: there is none."""
+    cdef int d = 0
+    while d < p.rank and p.size[d] == 1 and p.before[d] == 0 and p.after[d] == 0:
+        d += 1
+    return d
+
+
+cdef inline void pad_tensor(const Padding* p, char* dst, const char* src) noexcept nogil:
+    if p.rank > 0:
+        pad_axis(p, 0, 0, p.size[0], dst, src)
+    elif p.run > 0:
+        memmove(dst, src, p.run)
+
+
+cdef inline void pad_axis(const Padding* p, int d, int64_t first, int64_t end, char* dst, const char* src) noexcept nogil:
+    """Some of an axis' steps: the border in front of the first one, the inside one axis further in, the border behind the last one."""
+    cdef int64_t step = p.step[d]
     cdef int64_t i
-    if d == p.rank:
-        if p.run > 0:
-            memmove(dst, src, p.run)
-        return
-    fill(dst, p.before[d] * p.step[d], p.value, p.value_size)
-    dst += p.before[d] * p.step[d]
+    if first == 0:
+        fill(dst, p.before[d] * step, p.value, p.value_size)
+    dst += p.before[d] * step
     if d == p.rank - 1:
-        if p.size[d] > 0:
-            memmove(dst, src, p.size[d] * p.run)
-    elif d == p.rank - 2 and p.apart and p.step[d] <= SHORT_ROW:
-        fill(dst, p.size[d] * p.step[d], p.value, p.value_size)
-        copy_runs(dst + p.before[d + 1] * p.run, p.step[d], src, p.source[d], p.size[d + 1] * p.run, p.size[d])
+        if first < end:
+            memmove(dst + first * p.run, src + first * p.run, (end - first) * p.run)
+    elif d == p.rank - 2 and p.apart and step <= SHORT_ROW:
+        fill(dst + first * step, (end - first) * step, p.value, p.value_size)
+        copy_runs(
+            dst + first * step + p.before[d + 1] * p.run, step, src + first * p.source[d], p.source[d], p.size[d + 1] * p.run, end - first)
     else:
-        for i in range(p.size[d]):
-            pad_axis(p, d + 1, dst + i * p.step[d], src + i * p.source[d])
-    fill(dst + p.size[d] * p.step[d], p.after[d] * p.step[d], p.value, p.value_size)
+        for i in range(first, end):
+            pad_axis(p, d + 1, 0, p.size[d + 1], dst + i * step, src + i * p.source[d])
+    if end == p.size[d]:
+        fill(dst + end * step, p.after[d] * step, p.value, p.value_size)

@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
-from tflm_cy.arithmetic.padding cimport Padding, pad_axis, plan_padding
+from tflm_cy.arithmetic.padding cimport Padding, pad_tensor, plan_padding
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count,
@@ -138,7 +138,7 @@ cdef int pad(Context context, Node* node) noexcept nogil:
     if value != NULL:
         memcpy(data.value, value.data, data.value_size)
     if count(y) > 0:
-        pad_axis(data, 0, <char*>y.data, <const char*>context.input(node, 0).data)
+        pad_tensor(data, <char*>y.data, <const char*>context.input(node, 0).data)
     return 0
 
 

@@ -192,20 +192,16 @@ cdef void pack_conv_f32(
                 turn_dwords(
                     <const uint8_t*>(w + column * column_stride), column_stride * <ptrdiff_t>sizeof(float), filled,
                     depth * <ptrdiff_t>sizeof(float), <uint8_t*>at, wide * <ptrdiff_t>sizeof(float))
-                at += wide * depth
-                first += wide
-                continue
-            if c.period == 0 and column_stride == 1:
+            elif c.period == 0 and column_stride == 1:
                 copy_columns32(w + column, k_stride, depth, filled, wide, at)
-                at += wide * depth
-                first += wide
-                continue
-            for k in range(depth):
-                for j in range(filled):
-                    at[j] = w[(column + j) % period * column_stride + (column + j) / period * c.period_stride + k * k_stride]
-                for j in range(filled, wide):
-                    at[j] = 0
-                at += wide
+            else:
+                for k in range(depth):
+                    for j in range(filled):
+                        at[k * wide + j] = w[
+                            (column + j) % period * column_stride + (column + j) / period * c.period_stride + k * k_stride]
+                    for j in range(filled, wide):
+                        at[k * wide + j] = 0
+            at += wide * depth
             first += wide
 
 

@@ -82,8 +82,8 @@ cdef enum:
     TAIL = 64                    # bytes behind images and rows in scratch memory that may be read
     CHUNK_BYTES = 4096           # of positions that are copied at once
     SUMS_BYTES8 = 8192           # of positions whose sums become outputs at once
-    FAR_WEIGHTS8 = 1 << 19       # bytes of weights from which on they are far away: many positions should meet them at once,
-    FAR_BYTES8 = 1 << 18         # as many as have so many bytes, copied and as sums
+    FAR_WEIGHTS8 = 1 << 19       # bytes of weights that the cache next to the processor does not keep: many positions should meet them at once
+    FAR_BYTES8 = 1 << 18         # of these positions, copies and sums together
     DEAREST_VECTORS = 8          # of extra weights, beyond those that sums of windows' bytes would take
 
 
@@ -186,7 +186,7 @@ cdef ptrdiff_t positions_together(const ConvI8* c) noexcept nogil:
     if c.plan.rows == 1:
         return 1
     if c.plan.flat and 4 * c.plan.steps * c.plan.group_columns >= FAR_WEIGHTS8:
-        return c.plan.rows * max(min(tiles, FAR_BYTES8 / (c.plan.rows * far_bytes(c))), <ptrdiff_t>1)
+        return c.plan.rows * max(min(tiles, FAR_BYTES8 / (c.plan.rows * bytes_of_position(c))), <ptrdiff_t>1)
     if c.plan.flat:
         tiles = min(tiles, 1 + CHUNK_BYTES / (c.plan.rows * c.plan.segment * PARTS8))
     if c.finish != NULL:
@@ -194,8 +194,8 @@ cdef ptrdiff_t positions_together(const ConvI8* c) noexcept nogil:
     return c.plan.rows * max(tiles, 1)
 
 
-cdef ptrdiff_t far_bytes(const ConvI8* c) noexcept nogil:
-    """Of a position."""
+cdef ptrdiff_t bytes_of_position(const ConvI8* c) noexcept nogil:
+    """Its copy and its sums."""
     return c.plan.segment * PARTS8 + (c.plan.group_columns * 4 if c.finish != NULL else 0)
 
 

@@ -174,6 +174,20 @@ static int64_t extremes_of(const float *x, int64_t rows, int64_t step, int64_t n
   return largest ? extremes(x, rows, step, n, 1, y) : extremes(x, rows, step, n, 0, y);
 }
 
+#if SIMD_ISA >= 256
+/* The lanes as arithmetic/xnnpack/reduction.pxd's tree_sum adds them, of sixteen first those eight apart. */
+SIMD_INLINE float vf_tree_sum(vf a) {
+#if SIMD_ISA == 512
+  const __m256 lanes = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+#else
+  const __m256 lanes = a;
+#endif
+  __m128 s = _mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps(lanes, 1));
+  s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+  return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+#endif
+
 enum { SUMS_ARE_WIDE = SIMD_ISA == 512 };
 /* Sums of rows that lie `step` values apart, as arithmetic/xnnpack/reduction.pxd's sum_rows adds them up; which of several NaNs comes out may differ. */
 #if SIMD_ISA == 512
@@ -191,11 +205,7 @@ static void scaled_sums_of(const float *x, int64_t rows, int64_t step, int64_t n
     }
     a = vf_add(b, a);
     if (i < n) a = vf_add(a, vf_load_part(x + i, n - i));
-    const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
-    __m128 s = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
-    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
-    s = _mm_add_ss(s, _mm_movehdup_ps(s));
-    y[r] = _mm_cvtss_f32(_mm_fmadd_ss(s, _mm_set_ss(scale), _mm_set_ss(y[r])));
+    y[r] = _mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(vf_tree_sum(a)), _mm_set_ss(scale), _mm_set_ss(y[r])));
   }
 }
 #elif SIMD_ISA == 256
@@ -214,10 +224,7 @@ static void scaled_sums_of(const float *x, int64_t rows, int64_t step, int64_t n
     if (i + VL <= n) c = vf_add(c, vf_load(x + i)), i += VL;
     a = vf_add(vf_add(b, d), vf_add(a, c));
     if (i < n) a = vf_add(a, vf_load_part(x + i, n - i));
-    __m128 s = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
-    s = _mm_add_ss(s, _mm_movehdup_ps(s));
-    y[r] = _mm_cvtss_f32(s) * scale + y[r];
+    y[r] = vf_tree_sum(a) * scale + y[r];
   }
 }
 #else
@@ -257,15 +264,13 @@ static int find_extreme(const float *x, int64_t n, int largest, int64_t *at) {
 }
 
 #if SIMD_ISA >= 256
-/* 2^n of a whole n in the lowest bits; v where x is not below the least, else 0; lanes 8 apart added. */
+/* 2^n of a whole n in the lowest bits; v where x is not below the least, else 0. */
 #if SIMD_ISA == 512
 SIMD_INLINE vf vf_power_of(vf n) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(n), 23)); }
 SIMD_INLINE vf vf_from_least(vf x, vf least, vf v) { return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, least, _CMP_NLT_UQ), v); }
-SIMD_INLINE __m256 vf_two_halves(vf a) { return _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1)); }
 #else
 SIMD_INLINE vf vf_power_of(vf n) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(n), 23)); }
 SIMD_INLINE vf vf_from_least(vf x, vf least, vf v) { return _mm256_and_ps(_mm256_cmp_ps(x, least, _CMP_NLT_UQ), v); }
-SIMD_INLINE __m256 vf_two_halves(vf a) { return a; }
 #endif
 
 /* exp_minus8: e^x for x <= 0. */
@@ -310,11 +315,7 @@ static int64_t softmax_rows_of(const float *x, int64_t rows, int64_t n, float *y
       last = exp_minus(vf_sub(vf_load_filled(x + i, n - i, -INFINITY), m));
       a = vf_add(a, last);
     }
-    const __m256 lanes = vf_two_halves(a);
-    __m128 s = _mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps(lanes, 1));
-    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
-    s = _mm_add_ss(s, _mm_movehdup_ps(s));
-    const vf scale = vf_set1(1 / _mm_cvtss_f32(s));
+    const vf scale = vf_set1(1 / vf_tree_sum(a));
     if (i < n) vf_store_part(y + i, vf_mul(scale, last), n - i);
     for (i = 0; i + VL <= n; i += VL) vf_store(y + i, vf_mul(scale, vf_load(y + i)));
   }

@@ -53,10 +53,11 @@ SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdi
 }
 
 #if SIMD_ISA >= 128
-/* A part of a block. `free`: bytes behind y's first that may be written at will, as rows that come write over what is too much. */
+/* A part of a block: m dwords of each of n columns. `free`: bytes behind y's first that may be written at will, as rows that come write over what is
+ * too much; columns that are missing are 0 there. */
 SIMD_INLINE void turn_part(const uint8_t *x, int64_t x_row, int64_t n, int64_t m, uint8_t *y, int64_t y_row, int64_t free) {
   vb a[VL];
-  TRANSPOSE_UNROLLED for (int i = 0; i < VL; i++) a[i] = vi_load_part((const int32_t *)(x + (i < n ? i : 0) * x_row), m);
+  TRANSPOSE_UNROLLED for (int i = 0; i < VL; i++) a[i] = vi_load_part((const int32_t *)(x + (i < n ? i : 0) * x_row), i < n ? m : 0);
   transpose_registers(a);
   TRANSPOSE_UNROLLED for (int i = 0; i < VL; i++) {
     if (i >= m) break;

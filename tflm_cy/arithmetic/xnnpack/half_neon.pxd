@@ -88,7 +88,7 @@ cdef inline uint16_t gelu_tanh_wide(HalfLimits limits, uint16_t x) noexcept nogi
     return cast_to_half(<float>(v * 0.5 * (1 + tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)))))
 
 
-# ---- with it
+# ---- with float16 arithmetic
 cdef inline float entering(uint16_t x) noexcept nogil:
     """A denormal number is a zero of its sign."""
     return rounded(half_to_f32(x), True)

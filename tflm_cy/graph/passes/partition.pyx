@@ -182,7 +182,7 @@ cdef list cut(Subgraph g, set claimed, bint clustering):
     return [(kind, nodes, sorted(ins), sorted(outs)) for kind, nodes, ins, outs in scheduler.subsets]
 
 
-cdef class Undelegated:
+cdef class Snapshot:
     """What a delegate may change of a subgraph: `restore` gives it back where the delegate fails."""
     cdef Subgraph subgraph
     cdef Graph graph
@@ -206,13 +206,13 @@ cdef class Undelegated:
 
 def delegate_all(list subgraphs, mine, bint clustering):
     """Let a delegate take its nodes of all subgraphs; where it fails it has none."""
-    before = [Undelegated(g) for g in subgraphs]
+    before = [Snapshot(g) for g in subgraphs]
     try:
         for g in subgraphs:
             delegate(g, mine, clustering)
     except BaseException:
-        for undelegated in before:
-            undelegated.restore()
+        for snapshot in before:
+            snapshot.restore()
         raise
 
 

@@ -147,20 +147,21 @@ cdef inline bint plan_phases_i8(
     return True
 
 
-cdef inline void scatter_outputs(const Phases8* p, const Phase8* phase, const char* from_, char* y) noexcept nogil:
+cdef inline void scatter_outputs(const Phases8* p, const Phase8* phase, const char* computed, char* y) noexcept nogil:
     """The outputs of a phase to where they belong."""
-    cdef ptrdiff_t row = phase.columns.computed * p.pixel
+    cdef ptrdiff_t pixel = 0 if phase.empty else p.pixel                  # from an output to the next
+    cdef ptrdiff_t row = phase.columns.computed * pixel
     cdef ptrdiff_t n, i, j
+    cdef const char* source
     cdef char* to
-    from_ += phase.rows.skipped * row + phase.columns.skipped * p.pixel
     for n in range(phase.fast.shape.batches):
         for i in range(phase.rows.outputs):
+            source = computed + (phase.rows.skipped + i) * row + phase.columns.skipped * pixel
             to = y + (((n * p.oh + phase.rows.phase + i * p.stride_h) * p.ow) + phase.columns.phase) * p.pixel
             for j in range(phase.columns.outputs):
-                memcpy(to, from_ if phase.empty else from_ + j * p.pixel, p.pixel)
+                memcpy(to, source + j * pixel, p.pixel)
                 to += p.stride_w * p.pixel
-            from_ += 0 if phase.empty else row
-        from_ += row if phase.empty else (phase.rows.computed - phase.rows.outputs) * row
+        computed += phase.rows.computed * phase.columns.computed * p.pixel
 
 
 cdef inline void run_phases_i8(Context context, const Phases8* p, const void* x, void* y, int first, int end, int worker) noexcept nogil:

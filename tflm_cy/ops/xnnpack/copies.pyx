@@ -11,8 +11,8 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgr
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
-from tflm_cy.arithmetic.padding cimport Padding, pad_axis, plan_padding
+from tflm_cy.arithmetic.copy_runs cimport copy_runs
+from tflm_cy.arithmetic.padding cimport Padding, pad_axis, pad_tensor, plan_padding, shared_axis
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
 from tflm_cy.graph.context cimport EPILOGUE_PAD_CHANNELS, Context, Node, epilogue_of, iteration_space, register
 from tflm_cy.graph.tensor cimport (
@@ -31,10 +31,6 @@ cdef struct Copy:                # from `source` bytes into the input to `target
     Walk walk
     int64_t source
     int64_t target
-
-cdef struct Pad:
-    Padding p
-    const int32_t* border        # constant paddings
 
 cdef struct Join:
     int64_t rows                 # product of the dimensions before the axis
@@ -160,7 +156,7 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     cdef const int32_t* border = <const int32_t*>paddings.data
     cdef int64_t size
     cdef int32_t zero_point
-    cdef Pad* op
+    cdef Padding* op
     cdef int d
     want_copyable(x, y, "PAD")
     if (not is_constant(paddings) or paddings.type != INT32 or paddings.rank != 2 or paddings.dims[0] != x.rank
@@ -172,22 +168,21 @@ cdef int prepare_pad(Context context, Node* node) except -1:
             raise ValueError(f"PAD: paddings {border[2 * d]} and {border[2 * d + 1]} of dimension {d}")
         dims[d] = <int32_t>size
     context.set_shape(y, x.rank, dims)
-    op = <Pad*>context.persistent(sizeof(Pad))
-    op.border = border
-    op.p.value_size = type_size(x.type)
-    op.p.apart = True
+    op = <Padding*>context.persistent(sizeof(Padding))
+    op.value_size = type_size(x.type)
+    op.apart = True
     zero_point = 0 if x.type == FLOAT32 else y.zero_point
-    memcpy(op.p.value, &zero_point, 4)
+    memcpy(op.value, &zero_point, 4)
     for d in range(x.rank):
-        op.p.before[d], op.p.after[d] = border[2 * d], border[2 * d + 1]
-    plan_padding(&op.p, x.rank, x.dims, type_size(x.type))
+        op.before[d], op.after[d] = border[2 * d], border[2 * d + 1]
+    plan_padding(op, x.rank, x.dims, type_size(x.type))
     node.data = op
     node.invoke = pad
     if x.type == FLOAT32 and count(x) > 0 and adds_channels(border, x.rank):
         node.epilogue = epilogue_of(EPILOGUE_PAD_CHANNELS, 0, 0, 0, 0)
-    if x.rank == 4 and border[0] == border[1] == border[6] == border[7] == 0 and count(x) > 0:
-        node.invoke = pad_image
-        return context.parallelize(node, compute_pad, iteration_space(x.dims[1], 1), 0.05 * count(y) * type_size(y.type))
+    d = shared_axis(op)
+    if d < op.rank and count(x) > 0:
+        return context.parallelize(node, pad_range, iteration_space(op.size[d], 1), 0.05 * count(y) * type_size(y.type))
     return 0
 
 
@@ -200,44 +195,16 @@ cdef bint adds_channels(const int32_t* border, int rank) noexcept:
     return rank > 0
 
 
-cdef int pad_image(Context context, Node* node) noexcept nogil:
-    compute_pad(context, node, 0, context.input(node, 0).dims[1], 0)
-    return 0
-
-
-cdef void compute_pad(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """Rows and columns around each image, for some of the input's rows: every byte is written once."""
-    cdef const Pad* op = <const Pad*>node.data
-    cdef Tensor* x = context.input(node, 0)
-    cdef Tensor* y = context.output(node, 0)
-    cdef int64_t size = type_size(x.type)
-    cdef int64_t pixel = x.dims[3] * size
-    cdef int64_t row = x.dims[2] * pixel
-    cdef int64_t left = op.border[4] * pixel
-    cdef int64_t right = op.border[5] * pixel
-    cdef const char* source
-    cdef char* target
-    cdef int64_t n, iy, edge
-    for n in range(x.dims[0]):
-        source = <const char*>x.data + (n * x.dims[1] + first) * row
-        target = <char*>y.data + (n * y.dims[1] + op.border[2] + first) * (left + row + right) + left
-        if first == 0:
-            edge = op.border[2] * (left + row + right) + left
-            fill(target - edge, edge, op.p.value, size)
-        for iy in range(first, end):
-            memcpy(target, source, row)
-            target += row
-            source += row
-            edge = right + left if iy + 1 < x.dims[1] else right + op.border[3] * (left + row + right)
-            fill(target, edge, op.p.value, size)
-            target += edge
-
-
 cdef int pad(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     if y.bytes > 0:
-        pad_axis(&(<const Pad*>node.data).p, 0, <char*>y.data, <const char*>context.input(node, 0).data)
+        pad_tensor(<const Padding*>node.data, <char*>y.data, <const char*>context.input(node, 0).data)
     return 0
+
+
+cdef void pad_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef const Padding* op = <const Padding*>node.data
+    pad_axis(op, shared_axis(op), first, end, <char*>context.output(node, 0).data, <const char*>context.input(node, 0).data)
 
 
 cdef int prepare_concatenation(Context context, Node* node) except -1:
