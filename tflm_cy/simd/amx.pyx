@@ -182,7 +182,8 @@ cdef void multiply_chunk(const ConvI8* c, Panel* p, Work* k, ptrdiff_t count) no
     the next chunk, which is described in the other half of the memory then."""
     cdef ptrdiff_t size = 1 if c.finish == NULL and not c.dynamic else 4
     cdef ptrdiff_t first = c.tiles.first
-    cdef ptrdiff_t tiles, i
+    cdef ptrdiff_t tiles = 0
+    cdef ptrdiff_t i
     cdef const PackedPanel* panel
     p.offsets, p.steps = c.packing.panels.offsets, c.tiles.steps
     p.sums = k.sums

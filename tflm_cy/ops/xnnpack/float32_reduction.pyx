@@ -7,17 +7,18 @@
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc; XNNPACK:src/operators/reduce-nd.c.
 """
 from libc.math cimport INFINITY
+from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.nan_order cimport has_nan
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, NEON
 from tflm_cy.arithmetic.xnnpack.reduction cimport (
-    MAXIMUM, MINIMUM, ReduceShape, extreme_columns, extreme_rows, reduce_shape,
+    MAXIMUM, MINIMUM, RUNS, ReduceShape, extreme_columns, extreme_rows, reduce_shape,
 )
 from tflm_cy.arithmetic.xnnpack.resize cimport ResizeShape, Step, fill_steps, resize_bilinear_f32
 from tflm_cy.arithmetic.xnnpack.softmax cimport SoftmaxRow
-from tflm_cy.graph.context cimport FUSED_SQUARE, Context, Node, position_space, register
+from tflm_cy.graph.context cimport FUSED_SQUARE, Context, Node, WorkFunction, iteration_space, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.generation cimport generation
@@ -42,7 +43,9 @@ cdef struct Reduction:
     FloatFoldKernel columns      # kernels that have the same values, but for NaN; NULL: none
     ScaledSums rows
     ExtremesKernel extremes
-    int sums                     # scratch: of the channels
+    int sums                     # scratch: of the channels, for each worker
+    ptrdiff_t sums_bytes
+    int axis                     # that threads share; -1: none
 
 cdef struct Softmax:
     int64_t rows
@@ -76,6 +79,7 @@ cdef Reduction* prepare_reduction(Context context, Node* node) except NULL:
     set_reduced_shape(context, x, reduced, table_bool(node.options, REDUCER_KEEP_DIMS, False), context.output(node, 0))
     op = <Reduction*>context.persistent(sizeof(Reduction))
     op.shape = reduce_shape(x.rank, x.dims, reduced)
+    op.axis = kept_axis(&op.shape)
     op.scale = 1
     op.wide = generation() == AVX512
     op.extremes = kernels().reductions.extremes
@@ -126,9 +130,10 @@ cdef int prepare_sums(Context context, Node* node, Reduction* op) except -1:
     if node.fusion != FUSED_SQUARE and generation() < NEON:
         op.rows = kernels().reductions.scaled_sums[op.wide]
         op.columns = kernels().reductions.columns[COLUMN_SUM]
-        op.sums = context.request_scratch(op.shape.dims[5] * sizeof(float) if not op.shape.last_reduced else 0)
+        op.sums_bytes = 0 if op.shape.last_reduced else op.shape.dims[RUNS - 1] * sizeof(float)
+        op.sums = context.request_scratch(context.for_all_workers(op.sums_bytes))
     node.invoke = sum_values
-    return 0
+    return parallelize_reduction(context, node, op, sum_range)
 
 
 cdef SumAxes sum_of(const Reduction* op, bint square) except NULL:
@@ -158,26 +163,83 @@ cdef int prepare_extreme(Context context, Node* node, int extreme) except -1:
     if generation() < NEON:
         op.columns = kernels().reductions.columns[LARGEST_LAST if extreme == MAXIMUM else SMALLEST_LAST]
     node.invoke = extreme_values
-    return 0
+    return parallelize_reduction(context, node, op, extreme_range)
+
+
+cdef int parallelize_reduction(Context context, Node* node, const Reduction* op, WorkFunction work) except -1:
+    """By the outermost axis that is kept and has several steps."""
+    cdef int64_t values = count(context.input(node, 0))
+    if op.axis < 0 or values == 0:
+        return 0
+    return context.parallelize(node, work, iteration_space(op.shape.dims[op.axis], 1), 0.15 * values)
+
+
+cdef int kept_axis(const ReduceShape* s) noexcept nogil:
+    """The outermost one of several steps, but for the channels; -1: there is none."""
+    cdef int d = 0 if s.last_reduced else 1
+    while d < RUNS - 1 and s.dims[d] == 1:
+        d += 2
+    return d if d < RUNS - 1 else -1
+
+
+cdef struct Part:                # some steps of the axis that is shared: a smaller reduction
+    Reduction op
+    const float* x
+    float* y
+    int64_t outputs
+
+
+cdef Part whole_of(Context context, Node* node) noexcept nogil:
+    cdef Part part
+    part.op = (<const Reduction*>node.data)[0]
+    part.x = <const float*>context.input(node, 0).data
+    part.y = <float*>context.output(node, 0).data
+    part.outputs = count(context.output(node, 0))
+    return part
+
+
+cdef Part part_of(Context context, Node* node, int64_t first, int64_t end) noexcept nogil:
+    cdef Part part = whole_of(context, node)
+    cdef ReduceShape* s = &part.op.shape
+    cdef int64_t outputs = part.outputs / s.dims[part.op.axis]            # of a step
+    part.x += first * s.strides[part.op.axis]
+    part.y += first * outputs
+    part.outputs = (end - first) * outputs
+    s.dims[part.op.axis] = end - first
+    return part
 
 
 cdef int sum_values(Context context, Node* node) noexcept nogil:
-    cdef Reduction* op = <Reduction*>node.data
-    cdef const float* x = <const float*>context.input(node, 0).data
     cdef Tensor* y = context.output(node, 0)
-    cdef bint fast = op.rows != NULL if op.shape.last_reduced else op.columns != NULL
+    cdef Part whole = whole_of(context, node)
     if count(context.input(node, 0)) == 0:
         memset(y.data, 0, y.bytes)
-        return 0
-    if fast:
-        memset(y.data, 0, y.bytes)
-        if op.shape.last_reduced:
-            fast_row_sums(op, x, <float*>y.data)
-        else:
-            fast_column_sums(op, x, <float*>context.scratch(op.sums), <float*>y.data)
-    if not fast or has_nan(<const float*>y.data, count(y)):
-        op.sum(&op.shape, x, op.scale, <float*>y.data)
+    else:
+        sum_part(&whole, sums_of(context, &whole.op, 0))
     return 0
+
+
+cdef void sum_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef Part part = part_of(context, node, first, end)
+    sum_part(&part, sums_of(context, &part.op, worker))
+
+
+cdef float* sums_of(Context context, const Reduction* op, int worker) noexcept nogil:
+    return <float*>context.worker_scratch(op.sums, op.sums_bytes, worker) if op.sums_bytes > 0 else NULL
+
+
+cdef void sum_part(const Part* p, float* sums) noexcept nogil:
+    """Where the kernel finds a NaN, which one it is depends on the order: the definition computes all again."""
+    cdef const Reduction* op = &p.op
+    cdef bint fast = op.rows != NULL if op.shape.last_reduced else op.columns != NULL
+    if fast:
+        memset(p.y, 0, p.outputs * sizeof(float))
+        if op.shape.last_reduced:
+            fast_row_sums(op, p.x, p.y)
+        else:
+            fast_column_sums(op, p.x, sums, p.y)
+    if not fast or has_nan(p.y, p.outputs):
+        op.sum(&op.shape, p.x, op.scale, p.y)
 
 
 cdef void fast_row_sums(const Reduction* op, const float* x, float* y) noexcept nogil:
@@ -211,20 +273,30 @@ cdef void fast_column_sums(const Reduction* op, const float* x, float* sums, flo
 
 
 cdef int extreme_values(Context context, Node* node) noexcept nogil:
-    cdef Reduction* op = <Reduction*>node.data
-    cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
-    if count(x) == 0:
+    cdef Part whole = whole_of(context, node)
+    if count(context.input(node, 0)) == 0:
         memset(y.data, 0, y.bytes)
-    elif op.shape.last_reduced and op.extremes != NULL:
-        fast_row_extremes(op, <const float*>x.data, <float*>y.data)
-    elif op.shape.last_reduced:
-        extreme_rows(op.extreme, &op.shape, <const float*>x.data, op.wide, <float*>y.data)
-    elif op.columns != NULL:
-        fast_column_extremes(op, <const float*>x.data, <float*>y.data)
     else:
-        extreme_columns(op.extreme, &op.shape, <const float*>x.data, <float*>y.data)
+        extreme_part(&whole)
     return 0
+
+
+cdef void extreme_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef Part part = part_of(context, node, first, end)
+    extreme_part(&part)
+
+
+cdef void extreme_part(const Part* p) noexcept nogil:
+    cdef const Reduction* op = &p.op
+    if op.shape.last_reduced and op.extremes != NULL:
+        fast_row_extremes(op, p.x, p.y)
+    elif op.shape.last_reduced:
+        extreme_rows(op.extreme, &op.shape, p.x, op.wide, p.y)
+    elif op.columns != NULL:
+        fast_column_extremes(op, p.x, p.y)
+    else:
+        extreme_columns(op.extreme, &op.shape, p.x, p.y)
 
 
 cdef void fast_row_extremes(const Reduction* op, const float* x, float* y) noexcept nogil:
