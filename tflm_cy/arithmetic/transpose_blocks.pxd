@@ -1,9 +1,9 @@
 """Matrices transposed, blocks of eight rows and columns at a time: each byte of both sides is met while its line is in the cache.
 
     transpose_bytes(x, x_row, columns, rows, y, y_row)     # y[q][c] = x[c][q], elements of one byte; rows lie x_row and y_row bytes apart
-    transpose_words(...), transpose_dwords(...)            # of two and four bytes
+    transpose_words(...), transpose_dwords(...), transpose_qwords(...)     # of two, four and eight bytes
 
-As `walk.TransposeBlocks` wants them: `columns` rows of x, `rows` elements in each. A block of bytes is transposed in eight words, by
+As signatures.pxd's `TransposeBlocks` wants them: `columns` rows of x, `rows` elements in each. A block of bytes is transposed in eight words, by
 exchanging its halves, then the halves of these, then neighbours.
 """
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -68,3 +68,11 @@ cdef inline void transpose_dwords(const uint8_t* x, int64_t x_row, int64_t colum
         for q in range(rows):
             for i in range(c, min(c + BLOCK, columns)):
                 memcpy(y + q * y_row + 4 * i, x + i * x_row + 4 * q, 4)
+
+
+cdef inline void transpose_qwords(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil:
+    cdef int64_t c, q, i
+    for c in range(0, columns, 8):
+        for q in range(rows):
+            for i in range(c, min(c + BLOCK, columns)):
+                memcpy(y + q * y_row + 8 * i, x + i * x_row + 8 * q, 8)

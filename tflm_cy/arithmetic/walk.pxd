@@ -4,7 +4,7 @@
     begin_walk(&walk, size)                                  # bytes of an element
     add_axis(&walk, extent, dst_stride, src_stride)          # outermost first; strides in bytes
     finish_walk(&walk)                                       # merges axes that lie behind one another in both tensors
-    use_transpose(&walk, transpose)                         # single elements are moved in transposed blocks; `transpose`: for four bytes, or NULL
+    use_transpose(&walk, transpose, size)                    # single elements are moved in transposed blocks
     walk_copy(&walk, dst, src)
 
 With an element of "1 byte" the strides count elements, and `walk_source` tells where the i-th one comes from: strings
@@ -15,11 +15,10 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_on, copy_runs
 from tflm_cy.arithmetic.signatures cimport TransposeBlocks
-from tflm_cy.arithmetic.transpose_blocks cimport transpose_bytes, transpose_words
 
 cdef enum:
     WALK_RANK = 36           # two axes for each of a tensor's 16 dimensions, and some for blocks
-    LEAST_TRANSPOSED = 8         # rows and columns of a matrix that is turned at once
+    LEAST_TRANSPOSED = 32    # elements of a matrix that is transposed at once
     TURNED_BYTES = 32        # in a row whose elements are turned by vectors
     SHORT = 16               # an innermost loop of fewer runs changes place with a longer one around it
 
@@ -117,22 +116,28 @@ cdef inline void copy_repeated(const Walk* walk, int d, char* dst, const char* s
             copy_repeated(walk, d + 1, dst + i * walk.dst_strides[d], src + i * walk.src_strides[d])
 
 
-cdef inline void use_transpose(Walk* walk, TransposeBlocks transpose) noexcept nogil:
-    """Where a finished walk ends in a matrix that is turned."""
-    cdef int c = walk.rank - 1
-    cdef int q = walk.rank - 2
-    if walk.run == 1:
-        transpose = transpose_bytes
-    elif walk.run == 2:
-        transpose = transpose_words
-    elif walk.run != 4:
+cdef inline void use_transpose(Walk* walk, TransposeBlocks transpose, int64_t size) noexcept nogil:
+    """Where a finished walk moves single elements of `size` bytes: the axes of neighbours in the destination and in the source become the
+    innermost ones, a matrix that is transposed as a whole."""
+    cdef int column = -1
+    cdef int row = -1
+    cdef int d
+    for d in range(walk.rank):
+        if walk.dst_strides[d] == size and walk.extents[d] > 1:
+            column = d
+        elif walk.src_strides[d] == size and walk.extents[d] > 1:
+            row = d
+    if transpose == NULL or walk.run != size or column < 0 or row < 0 or walk.extents[column] * walk.extents[row] < LEAST_TRANSPOSED:
         return
-    if transpose == NULL or walk.rank < 2 or walk.extents[c] < LEAST_TRANSPOSED or walk.extents[q] < LEAST_TRANSPOSED:
-        return
-    if walk.src_strides[c] == walk.run == walk.dst_strides[q]:
-        swap_axes(walk, c, q)
-    if walk.dst_strides[c] == walk.run == walk.src_strides[q]:
-        walk.transpose = transpose
+    move_axis_inside(walk, row)
+    move_axis_inside(walk, column - 1 if column > row else column)
+    walk.transpose = transpose
+
+
+cdef inline void move_axis_inside(Walk* walk, int d) noexcept nogil:
+    """It becomes the innermost one, the others keep their order."""
+    for d in range(d, walk.rank - 1):
+        swap_axes(walk, d, d + 1)
 
 
 cdef inline void walk_copy(const Walk* walk, char* dst, const char* src) noexcept nogil:
@@ -177,6 +182,25 @@ cdef inline void walk_copy(const Walk* walk, char* dst, const char* src) noexcep
             d -= 1
         if d < 0:
             return
+
+
+cdef inline int shared_axis(const Walk* walk) noexcept nogil:
+    """The longest axis of a finished walk: threads share its steps; -1: there is none."""
+    cdef int longest = walk.rank - 1
+    cdef int d
+    if walk.repeats:
+        return -1
+    for d in range(walk.rank - 1, -1, -1):
+        if walk.extents[d] > walk.extents[longest]:
+            longest = d
+    return longest
+
+
+cdef inline void copy_part(const Walk* walk, int axis, int64_t first, int64_t end, char* dst, const char* src) noexcept nogil:
+    """The steps from first to end of an axis."""
+    cdef Walk part = walk[0]
+    part.extents[axis] = end - first
+    walk_copy(&part, dst + first * walk.dst_strides[axis], src + first * walk.src_strides[axis])
 
 
 cdef inline int64_t walk_source(const Walk* walk, int64_t i) noexcept nogil:

@@ -23,11 +23,12 @@ from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
 from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, shift_values
-from tflm_cy.arithmetic.transpose_blocks cimport transpose_bytes, transpose_dwords, transpose_words
+from tflm_cy.arithmetic.signatures cimport TransposeBlocks
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    FLOAT32, INT8, INT16, INT32, MAX_RANK, Tensor, count_range, is_constant, shape_of, type_name,
+    FLOAT32, INT8, INT16, INT32, MAX_RANK, Tensor, count_range, is_constant, shape_of, type_name, type_size,
 )
+from tflm_cy.ops.kernels.transpose_blocks cimport transpose_of
 from tflm_cy.ops.quantized_weights cimport check_product, check_quantized
 from tflm_cy.schema.option_slots cimport BATCH_MAT_MUL_ADJ_X, BATCH_MAT_MUL_ADJ_Y, BATCH_MAT_MUL_ASYMMETRIC_QUANTIZE_INPUTS
 from tflm_cy.schema.table cimport table_bool
@@ -44,6 +45,8 @@ cdef struct BatchMatmul:
     bint adj_x
     bint adj_y
     bint asymmetric
+    TransposeBlocks transpose_x  # a matrix
+    TransposeBlocks transpose_y
     int rows                     # scratch: x of one batch as rows of k values
     int columns                  # scratch: y of one batch as columns: packed (float32) or rows of k values
     void* constant_columns       # all batches of a constant y, or NULL
@@ -69,6 +72,8 @@ cdef int prepare(Context context, Node* node) except -1:
     op.adj_y = table_bool(node.options, BATCH_MAT_MUL_ADJ_Y, False)
     op.asymmetric = table_bool(node.options, BATCH_MAT_MUL_ASYMMETRIC_QUANTIZE_INPUTS, False)
     set_output_shape(context, op, x, y, z)
+    op.transpose_x = transpose_of(type_size(x.type))
+    op.transpose_y = transpose_of(type_size(y.type))
     op.zeros = context.persistent(sizeof(int64_t) * op.n + 8)
     op.sums = context.request_scratch(2 * sizeof(int64_t) * (op.n + 3))
     if x.type == FLOAT32 and y.type == FLOAT32 and z.type == FLOAT32:
@@ -197,11 +202,9 @@ cdef int prepare_columns(Context context, const Tensor* y, BatchMatmul* op) exce
     if not op.adj_y:
         op.constant_columns = context.persistent(element * size * op.y_matrices + 8)
         for i in range(op.y_matrices):
-            if y.type == INT8:
-                transpose_bytes(<const uint8_t*>y.data + i * size, op.n, op.k, op.n, <uint8_t*>op.constant_columns + i * size, op.k)
-            else:
-                transpose_words(
-                    <const uint8_t*>y.data + 2 * i * size, 2 * op.n, op.k, op.n, <uint8_t*>op.constant_columns + 2 * i * size, 2 * op.k)
+            op.transpose_y(
+                <const uint8_t*>y.data + element * i * size, element * op.n, op.k, op.n,
+                <uint8_t*>op.constant_columns + element * i * size, element * op.k)
     return 0
 
 
@@ -240,7 +243,7 @@ cdef int multiply_f32(Context context, Node* node) noexcept nogil:
             for b2 in range(op.batches[2]):
                 matrix = x + (b0 * op.x_step[0] + b1 * op.x_step[1] + b2 * op.x_step[2]) * op.m * op.k
                 if op.adj_x:
-                    transpose_dwords(<const uint8_t*>matrix, 4 * op.m, op.k, op.m, <uint8_t*>rows, 4 * op.k)
+                    op.transpose_x(<const uint8_t*>matrix, 4 * op.m, op.k, op.m, <uint8_t*>rows, 4 * op.k)
                     matrix = rows
                 at = b0 * op.y_step[0] + b1 * op.y_step[1] + b2 * op.y_step[2]
                 if op.constant_columns != NULL:
@@ -265,7 +268,7 @@ cdef inline const int8_t* columns_s8(Context context, const BatchMatmul* op, con
     if op.adj_y:
         return y + at * op.k * op.n
     room = <int8_t*>context.scratch(op.columns)
-    transpose_bytes(<const uint8_t*>(y + at * op.k * op.n), op.n, op.k, op.n, <uint8_t*>room, op.k)
+    op.transpose_y(<const uint8_t*>(y + at * op.k * op.n), op.n, op.k, op.n, <uint8_t*>room, op.k)
     return room
 
 
@@ -338,13 +341,13 @@ cdef int multiply_s16(Context context, Node* node) noexcept nogil:
             for b2 in range(op.batches[2]):
                 matrix = x + (b0 * op.x_step[0] + b1 * op.x_step[1] + b2 * op.x_step[2]) * op.m * op.k
                 if op.adj_x:
-                    transpose_words(<const uint8_t*>matrix, 2 * op.m, op.k, op.m, <uint8_t*>rows, 2 * op.k)
+                    op.transpose_x(<const uint8_t*>matrix, 2 * op.m, op.k, op.m, <uint8_t*>rows, 2 * op.k)
                     matrix = rows
                 columns = y + (b0 * op.y_step[0] + b1 * op.y_step[1] + b2 * op.y_step[2]) * op.k * op.n
                 if op.constant_columns != NULL:
                     columns = <const int16_t*>op.constant_columns + (columns - y)
                 elif not op.adj_y:
-                    transpose_words(<const uint8_t*>columns, 2 * op.n, op.k, op.n, <uint8_t*>context.scratch(op.columns), 2 * op.k)
+                    op.transpose_y(<const uint8_t*>columns, 2 * op.n, op.k, op.n, <uint8_t*>context.scratch(op.columns), 2 * op.k)
                     columns = <const int16_t*>context.scratch(op.columns)
                 for i in range(op.m):
                     for j in range(op.n):
@@ -413,7 +416,7 @@ cdef void quantize_rows(const BatchMatmul* op, const float* x, float* turned, in
     for b in range(op.x_matrices):
         matrix = x + b * op.m * op.k
         if op.adj_x:
-            transpose_dwords(<const uint8_t*>matrix, 4 * op.m, op.k, op.m, <uint8_t*>turned, 4 * op.k)
+            op.transpose_x(<const uint8_t*>matrix, 4 * op.m, op.k, op.m, <uint8_t*>turned, 4 * op.k)
             matrix = turned
         for i in range(op.m):
             if op.asymmetric:

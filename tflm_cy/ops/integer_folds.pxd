@@ -4,7 +4,7 @@
     fold_type(&kernels().folds, &shape, FOLD_ANY, x.type, x.data, y.data)     # of any type, also of truths
     sum_integers(kernels(), &shape, <const int8_t*>x.data, sums)    # in int32, into accumulators that are already set
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.reduction cimport (
@@ -98,6 +98,31 @@ cdef inline void fold_type(const FoldKernels* fast, const FoldShape* s, int fold
         fold_integers(fast, s, folding, FOLD_OF_U8, <const uint8_t*>x, <uint8_t*>y)
 
 
+cdef inline void sum_columns(const Kernels* fast, const narrow* x, int64_t rows, int64_t n, int32_t* sums) noexcept nogil:
+    """Short rows go several at once, as in `fold_columns`."""
+    cdef int32_t[WIDE] wide
+    cdef int64_t per = WIDE / n
+    cdef int64_t groups = rows / per if per >= 2 else 0
+    cdef int64_t i, c
+    if groups >= 4:
+        memset(wide, 0, per * n * sizeof(int32_t))
+        sum_long_columns(fast, x, groups, per * n, wide)
+        for i in range(per):
+            for c in range(n):
+                sums[c] = <int32_t>(<uint32_t>sums[c] + <uint32_t>wide[i * n + c])
+        x += groups * per * n
+        rows -= groups * per
+    if rows > 0:
+        sum_long_columns(fast, x, rows, n, sums)
+
+
+cdef inline void sum_long_columns(const Kernels* fast, const narrow* x, int64_t rows, int64_t n, int32_t* sums) noexcept nogil:
+    if narrow is int16_t:
+        fast.folds.sum_columns_s16(x, rows, n, sums)
+    else:
+        fast.elementwise_i8.sum_rows(<const uint8_t*>x, rows, n, narrow is int8_t, sums)
+
+
 cdef inline void sum_integers(const Kernels* fast, const FoldShape* s, const narrow* x, int32_t* sums) noexcept nogil:
     """As arithmetic.reduction's `sum_narrow`."""
     cdef int64_t[MAX_AXES] index
@@ -110,10 +135,11 @@ cdef inline void sum_integers(const Kernels* fast, const FoldShape* s, const nar
         return
     memset(index, 0, sizeof(index))
     for matrix in range(s.inputs / (n * rows)):
-        if narrow is int16_t:
-            (fast.folds.sum_rows_s16 if into_one else fast.folds.sum_columns_s16)(x, rows, n, sums + out)
+        if not into_one:
+            sum_columns(fast, x, rows, n, sums + out)
+        elif narrow is int16_t:
+            fast.folds.sum_rows_s16(x, rows, n, sums + out)
         else:
-            (fast.elementwise_i8.sum_each_row if into_one else fast.elementwise_i8.sum_rows)(
-                <const uint8_t*>x, rows, n, narrow is int8_t, sums + out)
+            fast.elementwise_i8.sum_each_row(<const uint8_t*>x, rows, n, narrow is int8_t, sums + out)
         x += n * rows
         out = advance(s, s.rank - 2, index, out)

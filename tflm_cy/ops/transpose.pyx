@@ -12,21 +12,29 @@ Source: LiteRT:tflite/kernels/transpose.cc, reverse.cc.
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, use_transpose, walk_copy, walk_source
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.arithmetic.signatures cimport TransposeBlocks
+from tflm_cy.arithmetic.walk cimport (
+    Walk, add_axis, begin_walk, copy_part, finish_walk, shared_axis, use_transpose, walk_copy, walk_source,
+)
+from tflm_cy.graph.context cimport Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count,
     count_range, is_constant, type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
+from tflm_cy.ops.kernels.transpose_blocks cimport transpose_of
 from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_bytes, want_type_of
-from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
 
 cdef enum:
     TRANSPOSE_RANK = 6
     REVERSE_RANK = 8
+
+cdef struct Transposition:
+    Walk walk
+    TransposeBlocks transpose    # of an element's size; int4: NULL
+    int axis                     # that threads share
 
 
 cdef int prepare_transpose(Context context, Node* node) except -1:
@@ -45,25 +53,28 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
             raise ValueError(text)
         context.set_dynamic(y)
         raise LateRefusalError(text)
-    node.data = context.persistent(sizeof(Walk))
+    cdef Transposition* op = <Transposition*>context.persistent(sizeof(Transposition))
+    node.data = op
+    op.transpose = transpose_of(0 if x.type == INT4 else type_size(x.type))
     if not is_constant(perm):
         context.set_dynamic(y)
         node.invoke = transpose_dynamic
     else:
-        accept(plan_transpose(<Walk*>node.data, x, perm, dims))
-        use_transpose(<Walk*>node.data, kernels().bytes.transpose)
+        accept(plan_transpose(op, x, perm, dims))
         context.set_shape(y, x.rank, dims)
         node.invoke = transpose_int4 if x.type == INT4 else walk
-        node.is_view = x.type != INT4 and (<Walk*>node.data).rank == 0        # only dimensions of one step have moved
+        node.is_view = x.type != INT4 and op.walk.rank == 0        # only dimensions of one step have moved
         if x.type != INT4:
-            tell_matrix(node, <const Walk*>node.data, x.bytes)
+            tell_matrix(node, &op.walk, x.bytes)
+            parallelize_walk(context, node, op, count(x))
     if x.type not in (FLOAT32, INT32, BOOL, UINT8, INT8, INT16, INT64, INT4):
         raise LateRefusalError(f"Type {type_name(x.type)} is currently not supported by Transpose.")
     return 0
 
 
-cdef const char* plan_transpose(Walk* plan, const Tensor* x, const Tensor* perm, int32_t* dims) noexcept nogil:
+cdef const char* plan_transpose(Transposition* op, const Tensor* x, const Tensor* perm, int32_t* dims) noexcept nogil:
     """The walk in the output's order and the output's shape; int4 is planned in elements."""
+    cdef Walk* plan = &op.walk
     cdef int64_t size = 1 if x.type == INT4 else type_size(x.type)
     cdef int64_t[TRANSPOSE_RANK] to
     cdef int64_t axis
@@ -87,6 +98,7 @@ cdef const char* plan_transpose(Walk* plan, const Tensor* x, const Tensor* perm,
         plan.dst_strides[d] = size if d == x.rank - 1 else plan.dst_strides[d + 1] * dims[d + 1]
     if x.type != INT4:
         finish_walk(plan)
+        use_transpose(plan, op.transpose, size)
     return NULL
 
 
@@ -102,11 +114,23 @@ cdef void tell_matrix(Node* node, const Walk* plan, size_t total) noexcept:
         node.transpose_rows, node.transpose_columns = rows, columns
 
 
+cdef int parallelize_walk(Context context, Node* node, Transposition* op, int64_t values) except -1:
+    op.axis = shared_axis(&op.walk)
+    if op.axis < 0 or values == 0:
+        return 0
+    return context.parallelize(node, walk_range, iteration_space(op.walk.extents[op.axis], 1), 0.3 * values)
+
+
+cdef void walk_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef const Transposition* op = <const Transposition*>node.data
+    copy_part(&op.walk, op.axis, first, end, <char*>context.output(node, 0).data, <const char*>context.input(node, 0).data)
+
+
 cdef int walk(Context context, Node* node) noexcept nogil:
     cdef const char* x = <const char*>context.input(node, 0).data
     cdef char* y = <char*>context.output(node, 0).data
     if x != y:
-        walk_copy(<const Walk*>node.data, y, x)
+        walk_copy(&(<const Transposition*>node.data).walk, y, x)
     return 0
 
 
@@ -120,7 +144,7 @@ cdef int transpose_int4(Context context, Node* node) noexcept nogil:
     if y.bytes > 0:
         memset(to, 0, y.bytes)
     for i in range(count(y)):
-        source = walk_source(<const Walk*>node.data, i)
+        source = walk_source(&(<const Transposition*>node.data).walk, i)
         nibble = (x[source >> 1] >> (4 * (source & 1))) & 15
         to[i >> 1] |= nibble << (4 * (i & 1))
     return 0
@@ -129,7 +153,7 @@ cdef int transpose_int4(Context context, Node* node) noexcept nogil:
 cdef int transpose_dynamic(Context context, Node* node) noexcept nogil:
     cdef int32_t[MAX_RANK] dims
     cdef Tensor* x = context.input(node, 0)
-    cdef const char* refusal = plan_transpose(<Walk*>node.data, x, context.input(node, 1), dims)
+    cdef const char* refusal = plan_transpose(<Transposition*>node.data, x, context.input(node, 1), dims)
     if refusal != NULL:
         return context.fail(refusal)
     if context.resize(context.output(node, 0), x.rank, dims) != 0:

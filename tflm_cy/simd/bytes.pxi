@@ -8,8 +8,11 @@ cdef extern from "bytes.h" nogil:
     ByteKernel best_halves() noexcept
     void arg_rows(const uint8_t* x, int64_t rows, int64_t n, int flip, bint wide, void* y) noexcept
 
-cdef extern from "transpose_registers.h" nogil:
-    void transpose_dwords(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept
+cdef extern from "transpose_blocks.h" nogil:
+    void transpose_1(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept
+    void transpose_2(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept
+    void transpose_4(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept
+    void transpose_8(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept
 
 cdef ByteKernel byte_lookup = NULL
 
@@ -28,4 +31,4 @@ cdef void fill_bytes(ByteKernels* table) noexcept:
     table.lookup_split = lookup_split_bytes
     table.widen_halves = best_halves()
     table.arg_rows = arg_rows
-    table.transpose = transpose_dwords
+    table.transpose = [transpose_1, transpose_2, transpose_4, transpose_8]

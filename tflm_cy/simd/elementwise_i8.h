@@ -194,20 +194,32 @@ static void dequantize_s8(const void *params, const void *x, void *y, int64_t n)
 static void dequantize_u8(const void *params, const void *x, void *y, int64_t n) { dequantize8(params, x, y, n, 0); }
 
 #if SIMD_ISA == 512
-/* 32 columns; sums of up to 256 rows fit 16 bits once the bytes are signed. */
-SIMD_INLINE void sum_rows8_32(const uint8_t *x, int64_t rows, int64_t columns, vb flip, int32_t offset, __mmask32 some, int32_t *sums) {
-  vi low = _mm512_maskz_loadu_epi32((__mmask16)some, sums), high = _mm512_maskz_loadu_epi32((__mmask16)(some >> 16), sums + 16);
+/* NV times 32 columns, the last ones in part; sums of up to 256 rows fit 16 bits once the bytes are signed. */
+SIMD_INLINE void sum_strip8(const int NV, const uint8_t *x, int64_t rows, int64_t row, vb flip, int32_t offset, __mmask32 last, int32_t *sums) {
+  const __m256i change = _mm512_castsi512_si256(flip);
   for (int64_t r = 0; r < rows;) {
     const int64_t end = rows - r > 256 ? r + 256 : rows;
-    __m512i short_sums = _mm512_setzero_si512();
+    __m512i short_sums[4];
+#pragma GCC unroll 4
+    for (int j = 0; j < NV; j++) short_sums[j] = _mm512_setzero_si512();
     for (; r < end; r++)
-      short_sums = _mm512_add_epi16(short_sums, _mm512_cvtepi8_epi16(_mm256_xor_si256(
-        _mm256_maskz_loadu_epi8(some, x + r * columns), _mm512_castsi512_si256(flip))));
-    low = vi_add(low, _mm512_cvtepi16_epi32(_mm512_castsi512_si256(short_sums)));
-    high = vi_add(high, _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(short_sums, 1)));
+#pragma GCC unroll 4
+      for (int j = 0; j < NV; j++) {
+        const uint8_t *at = x + r * row + 32 * j;
+        const __m256i v = j < NV - 1 ? _mm256_loadu_si256((const __m256i *)at) : _mm256_maskz_loadu_epi8(last, at);
+        short_sums[j] = _mm512_add_epi16(short_sums[j], _mm512_cvtepi8_epi16(_mm256_xor_si256(v, change)));
+      }
+    const vi more = vi_set1(end == rows ? offset : 0);
+#pragma GCC unroll 4
+    for (int j = 0; j < NV; j++) {
+      const __mmask32 some = j < NV - 1 ? ~0u : last;
+      int32_t *to = sums + 32 * j;
+      const vi low = vi_add(_mm512_maskz_loadu_epi32((__mmask16)some, to), more);
+      const vi high = vi_add(_mm512_maskz_loadu_epi32((__mmask16)(some >> 16), to + 16), more);
+      _mm512_mask_storeu_epi32(to, (__mmask16)some, vi_add(low, _mm512_cvtepi16_epi32(_mm512_castsi512_si256(short_sums[j]))));
+      _mm512_mask_storeu_epi32(to + 16, (__mmask16)(some >> 16), vi_add(high, _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(short_sums[j], 1))));
+    }
   }
-  _mm512_mask_storeu_epi32(sums, (__mmask16)some, vi_add(low, vi_set1(offset)));
-  _mm512_mask_storeu_epi32(sums + 16, (__mmask16)(some >> 16), vi_add(high, vi_set1(offset)));
 }
 
 static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_signed, int32_t *sums) {
@@ -216,8 +228,14 @@ static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_si
   for (; rows > 0; rows -= together, x += together * columns) {
     const int64_t n = rows < together ? rows : together;
     const int32_t offset = is_signed ? 0 : (int32_t)(128u * (uint32_t)n);
-    for (int64_t c = 0; c < columns; c += 32)
-      sum_rows8_32(x + c, n, columns, flip, offset, columns - c >= 32 ? ~0u : _bzhi_u32(~0u, (unsigned)(columns - c)), sums + c);
+    for (int64_t c = 0; c < columns; c += 128) {
+      const int64_t left = columns - c < 128 ? columns - c : 128;
+      const __mmask32 last = _bzhi_u32(~0u, (unsigned)((left - 1) % 32 + 1));
+      if (left > 96) sum_strip8(4, x + c, n, columns, flip, offset, last, sums + c);
+      else if (left > 64) sum_strip8(3, x + c, n, columns, flip, offset, last, sums + c);
+      else if (left > 32) sum_strip8(2, x + c, n, columns, flip, offset, last, sums + c);
+      else sum_strip8(1, x + c, n, columns, flip, offset, last, sums + c);
+    }
   }
 }
 #else

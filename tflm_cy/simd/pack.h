@@ -44,7 +44,7 @@ static void turn_dwords(const uint8_t *x, ptrdiff_t x_row, ptrdiff_t columns, pt
         continue;
       }
 #if SIMD_ISA >= 128
-      turn_part(from, x_row, n, length / 4, to, y_row, INT64_MAX);
+      turn_part(from, x_row, n, length / 4, to, y_row);
 #else
       uint8_t part[VL * 4 * VL] = {0}, turned[VL * 4 * VL];
       for (ptrdiff_t i = 0; i < n; i++) memcpy(part + i * 4 * VL, from + i * x_row, (size_t)length);

@@ -53,37 +53,16 @@ SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdi
 }
 
 #if SIMD_ISA >= 128
-/* A part of a block: m dwords of each of n columns. `free`: bytes behind y's first that may be written at will, as rows that come write over what is
- * too much; columns that are missing are 0 there. */
-SIMD_INLINE void turn_part(const uint8_t *x, int64_t x_row, int64_t n, int64_t m, uint8_t *y, int64_t y_row, int64_t free) {
+/* A part of a block: m dwords of each of n columns; those that are missing are 0. */
+SIMD_INLINE void turn_part(const uint8_t *x, int64_t x_row, int64_t n, int64_t m, uint8_t *y, int64_t y_row) {
   vb a[VL];
   TRANSPOSE_UNROLLED for (int i = 0; i < VL; i++) a[i] = vi_load_part((const int32_t *)(x + (i < n ? i : 0) * x_row), i < n ? m : 0);
   transpose_registers(a);
   TRANSPOSE_UNROLLED for (int i = 0; i < VL; i++) {
     if (i >= m) break;
-    if (free >= VB) vb_store(y, a[i]);
-    else vi_store_part((int32_t *)y, a[i], n);
-    y += y_row;
-    free -= y_row;
+    vb_store(y + i * y_row, a[i]);
   }
 }
-
-/* y[q][c] = x[c][q], `rows` dwords of each of `columns` columns; rows lie x_row and y_row bytes apart. */
-static void transpose_dwords(const uint8_t *x, int64_t x_row, int64_t columns, int64_t rows, uint8_t *y, int64_t y_row) {
-  for (int64_t c = 0; c < columns; c += VL) {
-    const int64_t n = columns - c < VL ? columns - c : VL;
-    for (int64_t q = 0; q < rows; q += VL) {
-      const int64_t m = rows - q < VL ? rows - q : VL;
-      const uint8_t *from = x + c * x_row + 4 * q;
-      uint8_t *to = y + q * y_row + 4 * c;
-      const int64_t free = columns <= VL && y_row == 4 * columns ? (rows - q) * y_row : 0;
-      if (n == VL && m == VL) turn_block(from, x_row, to, y_row);
-      else turn_part(from, x_row, n, m, to, y_row, free);
-    }
-  }
-}
-#else
-static void (*const transpose_dwords)(const uint8_t *, int64_t, int64_t, int64_t, uint8_t *, int64_t) = NULL;
 #endif
 
 #endif

@@ -11,12 +11,11 @@ from libc.stdint cimport int8_t, int32_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.signatures cimport TransposeBlocks
-from tflm_cy.arithmetic.transpose_blocks cimport transpose_bytes, transpose_dwords
 from tflm_cy.graph.context cimport Context, per_worker
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.ops.kernels.packed cimport plan_packed, reserve_packed
+from tflm_cy.ops.kernels.transpose_blocks cimport transpose_of
 from tflm_cy.simd.conv_i8 cimport ConvI8, x_size
-from tflm_cy.simd.table cimport kernels
 
 cdef struct Batched8:
     ptrdiff_t m
@@ -26,7 +25,8 @@ cdef struct Batched8:
     bint adj_y               # matrices of w are n x k
     # the plan
     ConvI8 plan
-    TransposeBlocks turn      # of matrices of dwords
+    TransposeBlocks transpose          # matrices of w
+    TransposeBlocks transpose_rows     # of x
     ConvI8* packed            # of each constant matrix; NULL: none is constant
     int scratch
     ptrdiff_t rows_at        # where in a worker's scratch memory: a matrix of x as m rows (adj_x),
@@ -43,7 +43,7 @@ cdef inline ptrdiff_t on_line(ptrdiff_t bytes) noexcept nogil:
 cdef inline void pack_matrix8(const Batched8* b, ConvI8* c, const int8_t* w, int8_t* columns) noexcept nogil:
     """Pack a matrix of w; `columns` has room for it as n rows, where it is not made of them."""
     if not b.adj_y:
-        transpose_bytes(<const uint8_t*>w, b.n, b.k, b.n, <uint8_t*>columns, b.k)
+        b.transpose(<const uint8_t*>w, b.n, b.k, b.n, <uint8_t*>columns, b.k)
         w = columns
     memset(c.packed, 0, c.packed_bytes - c.spare_bytes)
     c.pack(c, w, b.k)
@@ -58,9 +58,8 @@ cdef inline bint plan_batched_i8(Context context, Batched8* b, const Tensor* x, 
     c.w, c.w_row = NULL, b.k
     if b.m <= 0 or b.n <= 0 or b.k <= 0 or not plan_packed(c):
         return False
-    b.turn = kernels().bytes.transpose
-    if b.turn == NULL:
-        b.turn = transpose_dwords
+    b.transpose = transpose_of(1)
+    b.transpose_rows = transpose_of(x_size(c))
     b.packed = NULL
     b.rows_at = on_line(c.scratch_bytes)
     b.columns_at = b.rows_at + (on_line(b.m * b.k * x_size(c)) if b.adj_x else 0)
@@ -89,10 +88,7 @@ cdef inline void multiply_batch8(
     cdef const ConvI8* c
     cdef ConvI8 mine
     if b.adj_x:
-        if b.plan.dynamic:
-            b.turn(<const uint8_t*>rows, 4 * b.m, b.k, b.m, <uint8_t*>scratch + b.rows_at, 4 * b.k)
-        else:
-            transpose_bytes(<const uint8_t*>rows, b.m, b.k, b.m, <uint8_t*>scratch + b.rows_at, b.k)
+        b.transpose_rows(<const uint8_t*>rows, b.m * x_size(&b.plan), b.k, b.m, <uint8_t*>scratch + b.rows_at, b.k * x_size(&b.plan))
         rows = scratch + b.rows_at
     if b.packed != NULL:
         c = &b.packed[w_matrix]

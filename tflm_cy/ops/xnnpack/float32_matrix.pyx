@@ -12,7 +12,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.shapes cimport matrix_shape
 from tflm_cy.arithmetic.signatures cimport TransposeBlocks
-from tflm_cy.arithmetic.transpose_blocks cimport transpose_dwords
 from tflm_cy.arithmetic.xnnpack.product cimport matrix_f32, pack_filters, packed_size
 from tflm_cy.graph.context cimport Context, Node, iteration_space, packs, register
 from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range, is_constant, shape_of, type_name
@@ -24,6 +23,7 @@ from tflm_cy.ops.xnnpack.matrix_shapes cimport batch_dimension, check_matrices
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, run_f32, run_range_f32, try_fuse_f32
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, plan_packed, request_workers
+from tflm_cy.ops.kernels.transpose_blocks cimport transpose_of
 from tflm_cy.schema.option_slots cimport (
     BATCH_MAT_MUL_ADJ_X, BATCH_MAT_MUL_ADJ_Y, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, FULLY_CONNECTED_KEEP_NUM_DIMS,
 )
@@ -199,9 +199,7 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     if op.vector:
         request_workers(context, &op.fast.plan)
     if op.adj_x:
-        op.transpose = kernels().bytes.transpose
-        if op.transpose == NULL:
-            op.transpose = transpose_dwords
+        op.transpose = transpose_of(sizeof(float))
         op.rows = context.request_scratch(context.for_all_workers(sizeof(float) * op.m * op.k))
     matrices = matrix_count(op)
     return context.parallelize(node, batch_range, iteration_space(matrices, 1), matrices * op.k * (op.n + op.m * op.n * 0.02))

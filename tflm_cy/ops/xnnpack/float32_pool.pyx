@@ -42,7 +42,7 @@ cdef struct Pool:
     int taps                     # scratch: pointers
     AveragePoolKernel fast_average       # with a vector kernel
     MaxPoolKernel fast
-    int distances                # its scratch
+    int distances                # scratch of the vector kernels, for each worker: taps
 
 
 cdef Pool* begin(Context context, Node* node) except NULL:
@@ -123,6 +123,7 @@ cdef int prepare_average(Context context, Node* node) except -1:
         return 0
     op.fast_average = kernels().pool_f32.average
     if op.fast_average != NULL:
+        op.distances = context.request_scratch(context.for_all_workers(distance_bytes(op)))
         node.invoke = average_vector
         return share_rows(context, node, compute_average, 0.06)
     op.taps = request_taps(context, op)
@@ -152,7 +153,7 @@ cdef int share_rows(Context context, Node* node, WorkFunction work, double tap_t
 
 
 cdef size_t distance_bytes(const Pool* op) noexcept nogil:
-    return (sizeof(float*) + sizeof(int64_t)) * GROUP * groups_of(&op.shape)
+    return 2 * sizeof(int64_t) * GROUP * groups_of(&op.shape)
 
 
 cdef int single_tap(Context context, Node* node) noexcept nogil:
@@ -176,14 +177,19 @@ cdef int average(Context context, Node* node) noexcept nogil:
 
 
 cdef int average_vector(Context context, Node* node) noexcept nogil:
-    run_average(context, node, 0, (<Pool*>node.data).shape.oh)
+    run_average(context, node, 0, (<Pool*>node.data).shape.oh, 0)
     return 0
 
 
-cdef void run_average(Context context, Node* node, int64_t first, int64_t end) noexcept nogil:
+cdef int64_t* taps_of(Context context, const Pool* op, int worker) noexcept nogil:
+    return <int64_t*>context.worker_scratch(op.distances, distance_bytes(op), worker)
+
+
+cdef void run_average(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Pool* op = <Pool*>node.data
     op.fast_average(
-        &op.shape, <const float*>context.input(node, 0).data, op.zeros, first, end, <float*>context.output(node, 0).data)
+        &op.shape, <const float*>context.input(node, 0).data, op.zeros, taps_of(context, op, worker), first, end,
+        <float*>context.output(node, 0).data)
 
 
 cdef void compute_average(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
@@ -192,7 +198,7 @@ cdef void compute_average(Context context, Node* node, int64_t first, int64_t en
     if p.batches == 1:
         first /= p.ow
         end = (end + p.ow - 1) / p.ow
-    run_average(context, node, first, end)
+    run_average(context, node, first, end, worker)
 
 
 cdef int maximum(Context context, Node* node) noexcept nogil:
@@ -207,7 +213,7 @@ cdef int maximum(Context context, Node* node) noexcept nogil:
 cdef int maximum_vector(Context context, Node* node) noexcept nogil:
     cdef Pool* op = <Pool*>node.data
     op.fast(
-        &op.shape, <const float*>context.input(node, 0).data, <const float**>context.scratch(op.distances),
+        &op.shape, <const float*>context.input(node, 0).data, taps_of(context, op, 0),
         <float*>context.output(node, 0).data,
     )
     return 0
@@ -228,7 +234,7 @@ cdef void compute_maximum(Context context, Node* node, int64_t first, int64_t en
     for n in range(p.batches):
         op.fast(
             &band, <const float*>context.input(node, 0).data + n * p.ih * p.iw * p.channels,
-            <const float**>context.worker_scratch(op.distances, distance_bytes(op), worker),
+            taps_of(context, op, worker),
             <float*>context.output(node, 0).data + (n * p.oh + first) * p.ow * p.channels)
 
 
