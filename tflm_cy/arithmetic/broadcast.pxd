@@ -135,16 +135,23 @@ cdef inline void run(BinaryKernel kernel, const void* params, const char* a, bin
 
 
 cdef inline void spread(char* buffer, const char* x, int size, int64_t step, int64_t n, int64_t rows) noexcept nogil:
-    """Each of some values n times. Behind them the buffer has MOST_AT_ONCE bytes."""
+    """Each of some values n times. Behind them the buffer has MOST_AT_ONCE bytes: whole blocks are stored, which what follows writes over."""
+    cdef uint64_t[2] block
+    cdef uint64_t factor = <uint64_t>0x0001000100010001 if size == 2 else <uint64_t>0x0000000100000001 if size == 4 else 1
     cdef int64_t row, i
     for row in range(rows):
+        i = 0
         if size == 1:
-            i = 0
             while i < n:
                 memset(buffer + i, x[0], MOST_AT_ONCE)       # of a fixed size, so that it is no call
                 i += MOST_AT_ONCE
         else:
-            repeat(buffer, x, size, n)
+            block[0] = factor * ((<const uint16_t*>x)[0] if size == 2 else (<const uint32_t*>x)[0] if size == 4 else (<const uint64_t*>x)[0])
+            block[1] = block[0]
+            while i < n * size:
+                memcpy(buffer + i, block, sizeof(block))
+                memcpy(buffer + i + sizeof(block), block, sizeof(block))
+                i += 2 * sizeof(block)
         buffer += n * size
         x += step * size
 

@@ -331,21 +331,36 @@ cdef void one_hot_values(Tensor* y, const Index* indices, const void* on, const 
 
 cdef void write_one_hot(Element* y, const Index* indices, Element on, Element off, int64_t outer, int64_t depth, int64_t inner) noexcept nogil:
     """Long rows of few depths by comparison. The others are off, but for an on value per index that lies inside of the depth."""
-    cdef bint compared = inner >= COMPARED and depth <= COMPARED
-    cdef int64_t o, d, i
+    cdef int64_t o, i
     cdef int64_t at, inside
-    if not compared:
-        fill(<char*>y, outer * depth * inner * sizeof(Element), <const char*>&off, sizeof(Element))
+    if inner >= COMPARED and depth <= COMPARED:
+        for o in range(outer):
+            compare_indices(y + o * depth * inner, indices + o * inner, on, off, depth, inner)
+        return
+    fill(<char*>y, outer * depth * inner * sizeof(Element), <const char*>&off, sizeof(Element))
     for o in range(outer):
-        for d in range(depth if compared else 0):
-            for i in range(inner):
-                y[d * inner + i] = on if indices[i] == <Index>d else off
-        for i in range(0 if compared else inner):
+        for i in range(inner):
             at = indices[i]
             inside = -<int64_t>(<uint64_t>at < <uint64_t>depth)     # all ones or 0: which it is cannot be foretold, so no branch
             y[(at & inside) * inner + i] = off ^ ((on ^ off) & <Element>inside)       # off is there anyway
         y += depth * inner
         indices += inner
+
+
+cdef inline void compare_indices(Element* y, const Index* indices, Element on, Element off, int64_t depth, int64_t inner) noexcept nogil:
+    """A row of y for each depth. Indices of 64 bits become 32 first, and -1 where they are more: vectors of any CPU compare those."""
+    cdef int32_t[256] narrow
+    cdef int64_t first, n, d, i
+    for first in range(0, inner, 256):
+        n = min(inner - first, <int64_t>256)
+        for i in range(n):
+            if Index is int32_t:
+                narrow[i] = indices[first + i]
+            else:
+                narrow[i] = <int32_t>indices[first + i] | -<int32_t>(<uint32_t>(<uint64_t>indices[first + i] >> 32) != 0)
+        for d in range(depth):
+            for i in range(n):
+                y[d * inner + first + i] = off ^ ((on ^ off) & <Element>-<int32_t>(narrow[i] == <int32_t>d))
 
 
 cdef int want_matrix_type(const Tensor* x) except -1:

@@ -47,6 +47,7 @@ cdef inline void fold_floats(
 ) noexcept nogil:
     """As arithmetic.reduction's `fold_tensor`, or the optimized arithmetic's `fold_from_first_f32`."""
     cdef FloatFoldKernel kernel = float_kernel(fast, s, folding, optimized)
+    cdef float first
     cdef int64_t i
     if kernel == NULL and optimized:
         fold_from_first_f32(folding, s, x, y)
@@ -56,6 +57,21 @@ cdef inline void fold_floats(
         y[0] = x[0]
         kernel(x + 1, 1, s.inputs - 1, y)
     else:
+        first = first_accumulator(folding, False) if optimized else neutral(folding, <float>0)
+        if s.rank == 2 and s.strides[1] != 0 and s.dims[1] >= 2048:
+            fold_long_rows(kernel, s.dims[0], s.dims[1], first, x, y)
+            return
         for i in range(s.outputs):
-            y[i] = first_accumulator(folding, False) if optimized else neutral(folding, <float>0)
+            y[i] = first
         fold_by(kernel, s, x, y)
+
+
+cdef inline void fold_long_rows(FloatFoldKernel kernel, int64_t rows, int64_t n, float first, const float* x, float* y) noexcept nogil:
+    """A piece of all rows after the other: the accumulators stay in the cache."""
+    cdef int64_t at, row, i, some
+    for at in range(0, n, 2048):
+        some = min(n - at, <int64_t>2048)
+        for i in range(at, at + some):
+            y[i] = first
+        for row in range(rows):
+            kernel(x + row * n + at, 1, some, y + at)

@@ -104,7 +104,7 @@ cdef inline void sum_columns(const Kernels* fast, const narrow* x, int64_t rows,
     cdef int64_t per = WIDE / n
     cdef int64_t groups = rows / per if per >= 2 else 0
     cdef int64_t i, c
-    if groups >= 4:
+    if groups >= 32:
         memset(wide, 0, per * n * sizeof(int32_t))
         sum_long_columns(fast, x, groups, per * n, wide)
         for i in range(per):

@@ -233,8 +233,8 @@ cdef void sum_part(const Part* p, float* sums) noexcept nogil:
     cdef const Reduction* op = &p.op
     cdef bint fast = op.rows != NULL if op.shape.last_reduced else op.columns != NULL
     if fast:
-        memset(p.y, 0, p.outputs * sizeof(float))
         if op.shape.last_reduced:
+            memset(p.y, 0, p.outputs * sizeof(float))
             fast_row_sums(op, p.x, p.y)
         else:
             fast_column_sums(op, p.x, sums, p.y)
@@ -256,20 +256,36 @@ cdef void fast_row_sums(const Reduction* op, const float* x, float* y) noexcept 
 
 
 cdef void fast_column_sums(const Reduction* op, const float* x, float* sums, float* y) noexcept nogil:
-    """As arithmetic.xnnpack.reduction's sum_columns, but for the bits of NaN. y: zeros."""
+    """As arithmetic.xnnpack.reduction's sum_columns, but for the bits of NaN."""
     cdef const ReduceShape* s = &op.shape
-    cdef int64_t channels = s.dims[5]
-    cdef int64_t a, b, c, k, j
+    cdef int64_t a, b, k, j
     for a in range(s.dims[1]):
         for b in range(s.dims[3]):
             for k in range(s.dims[0]):
                 for j in range(s.dims[2]):
-                    memset(sums, 0, channels * sizeof(float))
-                    op.columns(
-                        x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3], s.dims[4], channels, sums)
-                    for c in range(channels):
-                        y[c] = sums[c] * op.scale + y[c]
-            y += channels
+                    add_column_sums(op, x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3], k + j == 0, sums, y)
+            y += s.dims[5]
+
+
+cdef inline void add_column_sums(const Reduction* op, const float* x, bint first, float* sums, float* y) noexcept nogil:
+    """Of one run of rows, to 0 or to y; long ones piece by piece, whose sums stay in the cache."""
+    cdef int64_t rows = op.shape.dims[4]
+    cdef int64_t channels = op.shape.dims[5]
+    cdef int64_t at, row, c, some
+    for at in range(0, channels, 2048):
+        some = min(channels - at, <int64_t>2048)
+        memset(sums, 0, some * sizeof(float))
+        if some == channels:
+            op.columns(x, rows, channels, sums)
+        else:
+            for row in range(rows):
+                op.columns(x + row * channels + at, 1, some, sums)
+        if first:
+            for c in range(some):
+                y[at + c] = sums[c] * op.scale + 0
+        else:
+            for c in range(some):
+                y[at + c] = sums[c] * op.scale + y[at + c]
 
 
 cdef int extreme_values(Context context, Node* node) noexcept nogil:
