@@ -71,6 +71,7 @@ def draw_local_response(rng):
 DRAWS = {
     "LOGISTIC": draw_unary("LOGISTIC"),
     "TANH": draw_unary("TANH"),
+    "GELU": draw_unary("GELU"),
     "SOFTMAX": draw_softmax,
     "LOG_SOFTMAX": draw_log_softmax,
     "LOCAL_RESPONSE_NORMALIZATION": draw_local_response,

@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t
 from tflm_cy.arithmetic.eigen cimport eigen_exp
 from tflm_cy.arithmetic.machine cimport product_plus
 from tflm_cy.arithmetic.optimized.normalization cimport inverse
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 
 cdef inline float eigen_erfc(float v) noexcept nogil:
@@ -42,6 +43,10 @@ cdef inline float eigen_erfc(float v) noexcept nogil:
 
 
 cdef inline void gelu_run(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
+    """params: RowKernels, or NULL."""
     cdef int64_t i
+    if params != NULL:
+        (<const RowKernels*>params).gelu(x, y, n)
+        return
     for i in range(n):
         y[i] = (<float>0.5 * x[i]) * eigen_erfc(x[i] * <float>-0.7071067811865476)

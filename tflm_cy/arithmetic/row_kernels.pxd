@@ -50,6 +50,7 @@ cdef struct RowKernels:
         const float* w, const float* x, float* y, ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, ptrdiff_t block) noexcept nogil
     void (*logistic)(const float* x, float* y, ptrdiff_t n) noexcept nogil            # y may be x
     void (*tanh)(const float* x, float* y, ptrdiff_t n) noexcept nogil
+    void (*gelu)(const float* x, float* y, ptrdiff_t n) noexcept nogil                # gelu.pxd
     void (*scale_rows)(                              # hybrid_scaling.pxd
         const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y, ptrdiff_t y_row,
     ) noexcept nogil

@@ -40,7 +40,7 @@ from tflm_cy.ops.elementwise cimport (
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE, LEAKY_RELU_ALPHA
 from tflm_cy.schema.table cimport table_bool, table_f32
-from tflm_cy.simd.table cimport kernels
+from tflm_cy.simd.table cimport kernels, row_kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
 
@@ -441,6 +441,7 @@ cdef int prepare_gelu(Context context, Node* node) except -1:
     cdef int16_t* table
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>gelu_approximate_run if approximate else <UnaryKernel>gelu_run
+        op.params = NULL if approximate else <void*>row_kernels()
     elif (x.type == INT8 or x.type == UINT8 or x.type == INT16) and gives_zeros(node, x, y):
         return 0
     elif x.type == INT8 or x.type == UINT8:

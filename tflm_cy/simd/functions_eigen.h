@@ -5,6 +5,7 @@
 #ifndef TFLM_CY_SIMD_FUNCTIONS_EIGEN_H
 #define TFLM_CY_SIMD_FUNCTIONS_EIGEN_H
 
+#include "reciprocal.h"
 #include "simd.h"
 
 typedef float Floats __attribute__((vector_size(4 * VL)));
@@ -100,12 +101,66 @@ SIMD_INLINE Floats exp_floats(Floats a) {
   return floats_if(a < FLOATS(-104.0f), FLOATS(0), p);
 }
 
+SIMD_INLINE Floats inverse_floats(Floats a) {
+  float v[VL];
+  Floats x, rest;
+  memcpy(v, &a, sizeof a);
+  if (tflm_cy_inverses(v, VL, 0) == VL) {
+    memcpy(&x, v, sizeof x);
+    return x;
+  }
+  x = 1.0f / a;
+  rest = 1.0f - a * x;
+  return floats_if(rest == rest, x + x * rest, x);
+}
+
+/* What x * x has lost in x2, from 1 on. */
+SIMD_INLINE Floats square_rest_floats(Floats x, Floats x2) {
+#if SIMD_ISA == 512
+  return (Floats)_mm512_fmsub_ps((__m512)x, (__m512)x, (__m512)x2);
+#elif SIMD_ISA == 256
+  return (Floats)_mm256_fmsub_ps((__m256)x, (__m256)x, (__m256)x2);
+#elif SIMD_ISA == 128
+  return (Floats)vfmaq_f32((float32x4_t)-x2, (float32x4_t)x, (float32x4_t)x);
+#else
+  for (int l = 0; l < VL; l++) x2[l] = (float)((double)x[l] * (double)x[l] - (double)x2[l]);
+  return x2;
+#endif
+}
+
+SIMD_INLINE Floats erfc_floats(Floats v) {
+  const Floats x = floats_if(v < FLOATS(-11.0f), FLOATS(-11.0f), floats_if(v > FLOATS(11.0f), FLOATS(11.0f), v)), x2 = x * x;
+  Floats near = FLOATS(5.61802298761904239654541015625e-04f), e, q, p, d;
+  near = floats_plus(near, x2, FLOATS(-4.91381669417023658752441406250e-03f));
+  near = floats_plus(near, x2, FLOATS(2.67075151205062866210937500000e-02f));
+  near = floats_plus(near, x2, FLOATS(-1.12800106406211853027343750000e-01f));
+  near = floats_plus(near, x2, FLOATS(3.76122951507568359375000000000e-01f));
+  near = floats_plus(near, x2, FLOATS(-1.12837910652160644531250000000e+00f));
+  near = floats_plus(x, near, FLOATS(1));
+  e = exp_floats(-x2);
+  e = floats_plus(-e, square_rest_floats(x, x2), e);
+  q = inverse_floats(x2);
+  p = FLOATS(1.0208116471767425537109375e-01f);
+  p = floats_plus(p, q, FLOATS(4.2920666933059692382812500e-01f));
+  p = floats_plus(p, q, FLOATS(3.2379078865051269531250000e-01f));
+  p = floats_plus(p, q, FLOATS(5.3971976041793823242187500e-02f));
+  d = FLOATS(1.7251677811145782470703125e-02f);
+  d = floats_plus(d, q, FLOATS(3.9137163758277893066406250e-01f));
+  d = floats_plus(d, q, FLOATS(1));
+  d = floats_plus(d, q, FLOATS(6.2173241376876831054687500e-01f));
+  d = floats_plus(d, q, FLOATS(9.5662862062454223632812500e-02f));
+  return floats_if(x2 > FLOATS(1), floats_plus(e, p / (x * d), floats_if(x < FLOATS(0), FLOATS(2), FLOATS(0))), near);
+}
+
+SIMD_INLINE Floats gelu_floats(Floats x) { return 0.5f * x * erfc_floats(x * -0.7071067811865476f); }
+
 #define FUNCTION_EIGEN(NAME)                                                                     \
   static void NAME##_eigen(const float *x, float *y, ptrdiff_t n) {                              \
     for (ptrdiff_t i = 0; i < n; i += VL) floats_store(y + i, NAME##_floats(floats_load(x + i, n - i)), n - i); \
   }
 FUNCTION_EIGEN(logistic)
 FUNCTION_EIGEN(tanh)
+FUNCTION_EIGEN(gelu)
 
 /* y = exp((x - top) * beta) */
 static void exp_scaled_eigen(const float *x, float *y, ptrdiff_t n, float top, float beta) {

@@ -33,6 +33,7 @@ cdef extern from "gemv_eigen.h" nogil:
 cdef extern from "functions_eigen.h" nogil:
     void logistic_eigen(const float* x, float* y, ptrdiff_t n) noexcept
     void tanh_eigen(const float* x, float* y, ptrdiff_t n) noexcept
+    void gelu_eigen(const float* x, float* y, ptrdiff_t n) noexcept
     void exp_scaled_eigen(const float* x, float* y, ptrdiff_t n, float top, float beta) noexcept
     void scale_row_eigen(float* y, ptrdiff_t n, float scale) noexcept
     void subtract_row_eigen(const float* x, float* y, ptrdiff_t n, float a, float b) noexcept
@@ -101,6 +102,7 @@ cdef void fill_rows(RowKernels* table) noexcept:
     table.multiply_panels = multiply_panels_eigen
     table.logistic = logistic_eigen
     table.tanh = tanh_eigen
+    table.gelu = gelu_eigen
     table.scale_rows = scale_rows_for_isa
     table.narrow = narrow_row
     table.add_scaled_products = add_scaled_products_for_isa
