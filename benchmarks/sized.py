@@ -14,6 +14,7 @@ import numpy as np
 from compat.cases.draw import Draw
 
 ATTEMPTS = 8
+FAR = 100  # times the elements wanted: the case is drawn smaller at once
 NEAR = 2.5  # the largest tensor has between 1 / NEAR and NEAR of the elements that are asked for
 UNUSUAL = (
     *(
@@ -41,7 +42,7 @@ class SizedDraw(Draw):
     def __init__(self, kind, seed, elements, share=1.0):
         super().__init__(kind.op, kind.dtype, kind.variant, seed, invokes=1)
         self.rng = np.random.default_rng([seed, int(elements), *self.rng.integers(0, 2**31, 2)])
-        self.elements = max(1.0, elements * share)
+        self.elements, self.most = max(1.0, elements * share), FAR * elements
 
     def shape(self, rank, high):
         """Small ones (kernels, strides, batches of matrices) stay."""
@@ -89,6 +90,8 @@ class SizedDraw(Draw):
     def case(self, model, feed=list, text="", refused=False):
         if refused:
             raise UnusualError
+        if _largest(model) > self.most:
+            raise TooLargeError(_largest(model))
         found = super().case(model, _lengthened(self, model, feed), text)
         found.elements = _largest(model)
         return found
@@ -96,6 +99,10 @@ class SizedDraw(Draw):
 
 class UnusualError(Exception):
     """TensorFlow refuses the case."""
+
+
+class TooLargeError(Exception):
+    """So many elements that no values are drawn for them."""
 
 
 def _largest(model):
@@ -140,7 +147,11 @@ def sized_case(kind, seed, elements):
             MemoryError,
         ):  # a size that the generator was not made for
             return None
-        ratio = case.elements / elements
+        except TooLargeError as error:
+            case, [found] = None, error.args
+        else:
+            found = case.elements
+        ratio = found / elements
         if 1 / NEAR <= ratio <= NEAR:
             return case
         if ratio == before:  # its sizes are its own
