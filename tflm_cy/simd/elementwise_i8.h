@@ -3,6 +3,7 @@
 #define TFLM_CY_SIMD_ELEMENTWISE8_H
 
 #include "folds.h"
+#include "requantize8.h"
 #include "step8.h"
 
 /* As in arithmetic/xnnpack/quantized_elementwise.pxd, field by field. */
@@ -118,18 +119,25 @@ SIMD_INLINE void multiply8_bounded(const struct_product8 *p, const uint8_t *a, c
 }
 #endif
 
+#ifdef __aarch64__
+SIMD_INLINE vi scaled_product8(vi a, vi b, vf scale, vf most, vf least) {
+  return vi_max(vi_min(scaled_half_up8(vi_mul(a, b), scale), vi_from_vf(most)), vi_from_vf(least));
+}
+#else
+/* Products of two differences stay below 2^24: exact as floats. */
+SIMD_INLINE vi scaled_product8(vi a, vi b, vf scale, vf most, vf least) {
+  return vi_from_vf(vf_max(vf_min(vf_mul(vf_mul(vf_from_vi(a), vf_from_vi(b)), scale), most), least));
+}
+#endif
+
 SIMD_INLINE void multiply8(const struct_product8 *p, const uint8_t *a, const uint8_t *b, uint8_t *y, int64_t n, const int is_signed) {
   const vi za = vi_set1(p->a_zero_point), zb = vi_set1(p->b_zero_point);
   const vf scale = vf_set1(p->scale), most = vf_set1(p->high), least = vf_set1(p->low);
   const vb zero = vb_set1_16(p->zero_point), low = vb_set1(-128), high = vb_set1(127), low_u = vb_set1(0), high_u = vb_set1(255);
   int64_t i = 0;
-  /* Products of two differences stay below 2^24: exact as floats. */
 #define BODY(A, B, Y)                                                                                                       \
   vi v[4];                                                                                                                  \
-  FOUR {                                                                                                                    \
-    const vf d = vf_mul(vf_from_vi(vi_sub(widen8(A + j * VL, is_signed), za)), vf_from_vi(vi_sub(widen8(B + j * VL, is_signed), zb))); \
-    v[j] = vi_from_vf(vf_max(vf_min(vf_mul(d, scale), most), least));                                                       \
-  }                                                                                                                         \
+  FOUR v[j] = scaled_product8(vi_sub(widen8(A + j * VL, is_signed), za), vi_sub(widen8(B + j * VL, is_signed), zb), scale, most, least); \
   vb_store(Y, narrow8(v, zero, is_signed ? low : low_u, is_signed ? high : high_u, is_signed))
   OVER_PAIRS(BODY)
 #undef BODY

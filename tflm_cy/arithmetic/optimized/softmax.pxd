@@ -12,7 +12,7 @@ from tflm_cy.arithmetic.conversion cimport add_wrapping
 from tflm_cy.arithmetic.eigen cimport eigen_exp, logistic_vectors
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.lookup cimport saturate_8, truncate
-from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.machine cimport AARCH64, product_plus
 from tflm_cy.arithmetic.optimized.conversion cimport ties_to_even
 from tflm_cy.arithmetic.optimized.reduction cimport aligned_start, row_sum_f32
 from tflm_cy.arithmetic.optimized.reduction_neon cimport largest_neon
@@ -99,7 +99,7 @@ cdef inline void set_probabilities(output8* y, const float* exponentials, int64_
     cdef int64_t i
     for i in range(n):
         if output8 is uint8_t:     # the zero point is not looked at
-            y[i] = <output8>clamp32(truncate(exponentials[i] * inverse + <float>0.5), lowest, highest)
+            y[i] = <output8>clamp32(truncate(product_plus(exponentials[i], inverse, <float>0.5)), lowest, highest)
         else:
             y[i] = <output8>clamp32(add_wrapping(rounded(exponentials[i] * inverse), y_zero_point), lowest, highest)
 
