@@ -79,18 +79,22 @@ cdef inline void add_peephole(const int16_t* p, const int16_t* c, Multiplier m, 
 
 
 cdef inline void normalize_gate(const IntegerGate* g, int16_t* v, ptrdiff_t n) noexcept nogil:
-    """What the weights multiply wraps but on aarch64, where full blocks of 16 cells round ties up."""
+    """What the weights multiply wraps but on aarch64, where full blocks of 16 cells round ties up and four squares in blocks of 8 wrap."""
     cdef Multiplier deviation, scale
     cdef ptrdiff_t blocks = n - n % 16 if AARCH64 else 0
     cdef int64_t total = 0
     cdef int64_t squares = 0
+    cdef uint32_t four = 0
     cdef int64_t scaled
     cdef int32_t mean, variance, value
     cdef ptrdiff_t i
     scale.value, scale.shift = g.norm_scale.value, g.norm_scale.shift + 12
     for i in range(n):
         total += v[i]
-        squares += <int32_t>v[i] * <int32_t>v[i]
+        four += <uint32_t>(<int32_t>v[i] * <int32_t>v[i])
+        if i % 4 == 3 or not AARCH64 or i >= n - n % 8:
+            squares += <int32_t>four
+            four = 0
     mean = <int32_t>(total * 1024 / n)
     variance = <int32_t>((squares * ((1 << 20) / n) - <int64_t>mean * mean) / (1 << 20))
     if variance < 1:
