@@ -281,6 +281,12 @@ static void sum_each_row8(const uint8_t *x, int64_t rows, int64_t n, int is_sign
     for (int64_t i = 0; i < n; i++) sums[r] = (int32_t)((uint32_t)sums[r] + (uint32_t)(is_signed ? (int32_t)(int8_t)x[i] : (int32_t)x[i]));
 }
 
+#ifdef __aarch64__
+SIMD_INLINE vf average_of8(vf sum, vf scale, vf offset) { return vf_fma(sum, scale, offset); }
+#else
+SIMD_INLINE vf average_of8(vf sum, vf scale, vf offset) { return vf_add(vf_mul(sum, scale), offset); }
+#endif
+
 /* Halves go away from 0: the rest, doubled, is 1 or -1 from there on. */
 SIMD_INLINE void average8(const int32_t *sums, float scale, float offset, const int is_signed, uint8_t *y, int64_t n) {
   const vf s = vf_set1(scale), o = vf_set1(offset), least = vf_set1(is_signed ? -128 : 0), most = vf_set1(is_signed ? 127 : 255);
@@ -288,7 +294,7 @@ SIMD_INLINE void average8(const int32_t *sums, float scale, float offset, const 
     vi v[4];
     FOUR {
       const int64_t here = n - i <= j * VL ? 0 : n - i - j * VL < VL ? n - i - j * VL : VL;
-      const vf x = vf_min(vf_max(vf_add(vf_mul(vf_from_vi(vi_load_part(sums + i + j * VL, here)), s), o), least), most);
+      const vf x = vf_min(vf_max(average_of8(vf_from_vi(vi_load_part(sums + i + j * VL, here)), s, o), least), most);
       const vi whole = vi_cut_vf(x);
       const vf rest = vf_sub(x, vf_from_vi(whole));
       v[j] = vi_add(whole, vi_cut_vf(vf_add(rest, rest)));

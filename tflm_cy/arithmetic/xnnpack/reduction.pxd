@@ -298,7 +298,7 @@ cdef inline float row_extreme_neon(int extreme, const float* x, int64_t n, float
         a = pick8(extreme, a, load_part8(x + i, 2))
         i += 2
     store8(lanes, a)
-    a = pick8(extreme, load8(lanes + 1), a)
+    a = pick8(extreme, a, load8(lanes + 1))
     if n & 1:
         a = pick8(extreme, a, splat8(x[i]))
     store8(lanes, a)

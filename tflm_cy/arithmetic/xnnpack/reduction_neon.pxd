@@ -3,7 +3,8 @@
 - A row: sixteen sums, value i to sum i % 16, also of whole fours that are left over; (s[j] + s[8 + j]) + (s[4 + j] + s[12 + j]); then
   lanes 2 apart, two values left over, lanes 1 apart, the last value.
 - A column: from +0 on, the rows in rising order.
-- SOFTMAX: four sums, value i to sum i % 4; (s0 + s1) + (s2 + s3), then the sum of two values left over, then the last value.
+- SOFTMAX: four sums, value i to sum i % 4; (s0 + s1) + (s2 + s3), then the sum of two values left over, then the last value. Behind whole
+  blocks of 16 the value is the first operand. In some rows of several NaN TensorFlow keeps another one.
 
 Squares are fused with their sum, but for the last one to three values of a row, and so is the product with the scale of a row's sum.
 
@@ -124,7 +125,7 @@ cdef inline float sum_of_exponentials(const float* e, int64_t n) noexcept nogil:
     cdef float total
     cdef int64_t i = 0
     while i + 4 <= n:
-        sums = add8(load_part8(e + i, 4), sums)
+        sums = add8(sums, load_part8(e + i, 4)) if i < n - n % 16 else add8(load_part8(e + i, 4), sums)
         i += 4
     store8(s, sums)
     total = add_first(add_first(s[0], s[1]), add_first(s[2], s[3]))
