@@ -56,20 +56,23 @@ class Root:
         return (self.site / package).is_dir()
 
     def python(self, cpu):
-        """The path of a program that runs the aarch64 Python as on `cpu`, in the copy of the checkout."""
+        """The path of a program that runs the aarch64 Python as on `cpu`.
+
+        Where the current directory has a package of its own, as the checkout does, the program enters the compiled copy.
+        """
         program = self.folder / f"python-{cpu.replace(',', '-').replace('=', '-')}"
         home, path = shlex.quote(str(self.system / "usr")), shlex.quote(f"{self.product}{os.pathsep}{self.site}")
         command = shlex.join([str(self.emulator), "-cpu", cpu, "-L", str(self.system), str(self.interpreter)])
-        enter = f"cd {shlex.quote(str(self.product))}"
-        text = f'#!/bin/sh\n{enter} && PYTHONHOME={home} PYTHONPATH={path} exec {command} "$@"\n'
+        enter = f"[ ! -d tflm_cy ] || cd {shlex.quote(str(self.product))} || exit"
+        text = f'#!/bin/sh\n{enter}\nPYTHONHOME={home} PYTHONPATH={path} exec {command} "$@"\n'
         if not program.exists() or program.read_text() != text:
             program.write_text(text)
             program.chmod(0o755)
         return program
 
     def run(self, arguments, cpu="cortex-a72", **options):
-        """subprocess.run of the aarch64 Python."""
-        return subprocess.run([self.python(cpu), *arguments], **options)
+        """subprocess.run of the aarch64 Python in the copy of the checkout."""
+        return subprocess.run([self.python(cpu), *arguments], cwd=self.product, **options)
 
 
 def _version(python):

@@ -73,6 +73,8 @@ def gelu(d):
 @cases("LOGISTIC", "TANH", dtypes=("int16",), variants=("power of two",))
 @cases("ABS", "RELU", dtypes=("int8", "int16"), variants=("same scale",))
 @cases("LEAKY_RELU", dtypes=("int8", "uint8", "int16"), variants=("alpha above one",))
+@cases("RELU", "RELU6", "LEAKY_RELU", dtypes=("int8", "uint8", "int16"), variants=("halves",))
+@cases("HARD_SWISH", dtypes=("int8", "uint8"), variants=("halves",))
 def quantized(d):
     limits = np.iinfo(d.dtype)
     everything = np.arange(limits.min, limits.max + 1).astype(d.dtype)
@@ -145,6 +147,7 @@ def half(d):
 
 
 @cases("PRELU", dtypes=("float32", "int8", "uint8", "int16"), variants=("random", "one alpha", "special"))
+@cases("PRELU", dtypes=("int8", "uint8", "int16"), variants=("halves",))
 def prelu(d):
     shape = d.shape(4, 6)
     alpha_shape = [1, 1, 1] if d.variant == "one alpha" else [1 if d.flag() else n for n in shape[1:]]

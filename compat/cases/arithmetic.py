@@ -63,6 +63,8 @@ def _divisors(tensor, values):
 @cases("POW", dtypes=("float32", "int32"), variants=(*_SHAPES, "special"))
 @cases("DIV", "FLOOR_DIV", "FLOOR_MOD", dtypes=("float32", "int32"), variants=("divide by zero",))
 @cases("ADD", "SUB", "MUL", dtypes=("float32", "int8"), variants=("not broadcastable",))
+@cases("ADD", "SUB", "MUL", dtypes=("int8", "uint8", "int16"), variants=("halves",))
+@cases("MAXIMUM", "SQUARED_DIFFERENCE", dtypes=("int8",), variants=("halves",))
 def arithmetic(d):
     shape_a, shape_b, shape = operand_shapes(d, _RANK_LIMIT.get(d.op, 4))
     if d.variant == "not broadcastable":

@@ -16,7 +16,7 @@ _NUMBERS = ("float32", "int8", "uint8", "int16", "int32", "int64", "bool")
 
 @cases("QUANTIZE", dtypes=_FROM_FLOAT, variants=("random", "ties", "special", "zero size"))
 @cases("QUANTIZE", dtypes=("float32-int8", "float32-uint8"), variants=("per channel",))
-@cases("QUANTIZE", dtypes=_BETWEEN, variants=("random", "same scale"))
+@cases("QUANTIZE", dtypes=_BETWEEN, variants=("random", "same scale", "halves"))
 @cases("QUANTIZE", dtypes=("int8-int16",), variants=("refused",))
 def quantize(d):
     source, target = d.dtype.split("-")

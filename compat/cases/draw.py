@@ -5,6 +5,7 @@ d.between(1, 4), d.flag(), d.choice("SAME", "VALID"), d.shape(3, 5), d.scale()
 d.rows(2, 5, 40), d.side(3, 8), d.channels(1, 9), d.width(1, 40)     sizes that benchmarks draw larger
 x = d.tensor([2, 3])                  a tensor of d.dtype, with random quantization when the type is quantized
 d.values(x)                           values over the type's whole range; `special` ones in the variant of that name
+                                      (in the variant "halves" scales are powers of two: many results lie between two steps)
 d.case(model, lambda: [d.values(x)])  the case; the function is called once per invoke
 """
 
@@ -89,7 +90,8 @@ class Draw:
         return [int(a) - rank if negative and self.flag(0.3) else int(a) for a in chosen]
 
     def scale(self, low=0.002, high=0.05):
-        return self.uniform(low, high)
+        scale = self.uniform(low, high)
+        return np.float32(2.0 ** np.rint(np.log2(scale))) if self.variant == "halves" else scale
 
     def activation(self):
         return self.choice(*ACTIVATIONS)
@@ -102,7 +104,7 @@ class Draw:
         if dtype not in QUANTIZED:
             return {}
         if dtype == "int16":
-            return {"scale": self.uniform(1e-4, 2e-3), "zero_point": 0}
+            return {"scale": self.scale(1e-4, 2e-3), "zero_point": 0}
         limits = np.iinfo(dtype)
         return {"scale": self.scale(), "zero_point": self.between(limits.min, limits.max)}
 

@@ -36,6 +36,7 @@ _PLAIN = ("random", "no bias", "keep dims", "zero batch")
 @cases("FULLY_CONNECTED", dtypes=("int2", "int16x2", "hybrid2"), variants=("random", "per channel"))
 @cases("FULLY_CONNECTED", dtypes=("hybrid_i8", "hybrid4"), variants=("curved",))
 @cases("FULLY_CONNECTED", dtypes=("int8", "float32"), variants=("odd activation",))
+@cases("FULLY_CONNECTED", dtypes=("int8", "uint8", "int16x8", "int4"), variants=("halves",))
 def fully_connected(d):
     dtype, weight_type = _TYPES[d.dtype]
     largest = 130 if d.variant == "large" else 40
@@ -145,6 +146,7 @@ def fully_connected_blocks(d):
     variants=("random", "broadcast", "matrix", "constant", "rank 5"),
 )
 @cases("BATCH_MATMUL", dtypes=("float32", "int8", "int16"), variants=("special",))
+@cases("BATCH_MATMUL", dtypes=("int8", "int16"), variants=("halves",))
 @cases("BATCH_MATMUL", dtypes=("hybrid_i8",), variants=("random", "asymmetric", "matrix", "zero input"))
 def batch_matmul(d):
     dtype = "float32" if d.dtype == "hybrid_i8" else d.dtype

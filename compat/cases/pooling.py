@@ -17,6 +17,7 @@ from .convolution import Window
 @cases("AVERAGE_POOL_2D", "MAX_POOL_2D", dtypes=("int8", "uint8", "int16"), variants=("no scale", "no scale clipped"))
 @cases("AVERAGE_POOL_2D", "MAX_POOL_2D", dtypes=("int8", "uint8", "int16"), variants=("odd activation", "tiny scale"))
 @cases("AVERAGE_POOL_2D", "MAX_POOL_2D", dtypes=("float32", "int8"), variants=("zero batch",))
+@cases("AVERAGE_POOL_2D", dtypes=("int8", "uint8", "int16"), variants=("halves",))
 def pool(d):
     window = Window.draw(d, largest_kernel=4, dilated=False)
     if d.variant == "whole image":

@@ -15,6 +15,7 @@ _NUMBERS = ("float32", "int8", "uint8", "int16", "int32", "int64")
 
 @cases("MEAN", "REDUCE_MAX", "REDUCE_MIN", dtypes=_NUMBERS, variants=(*_SHAPES, "special"))
 @cases("SUM", dtypes=("float32", "int8", "uint8", "int32", "int64"), variants=(*_SHAPES, "special"))
+@cases("MEAN", "SUM", dtypes=("int8", "uint8"), variants=("halves",))
 @cases("REDUCE_PROD", dtypes=("float32", "int8", "int16", "int32", "int64"), variants=_SHAPES)
 @cases("REDUCE_ANY", "REDUCE_ALL", dtypes=("bool",), variants=_SHAPES)
 @cases("MEAN", "SUM", "REDUCE_MAX", dtypes=("float32", "int8"), variants=("axis fed", "repeated axis", "scalar axis"))

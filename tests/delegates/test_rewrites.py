@@ -6,6 +6,7 @@ from tflm_cy.ops.generation import generation_name
 
 from compat.builder import Model, Tensor
 from tests import harness
+from tests.machine import AARCH64
 from tflm_cy import OpResolverType
 
 RNG = np.random.default_rng(5)
@@ -38,13 +39,13 @@ AXIS, KEEP = np.int32([1]), {"keep_dims": True}
 
 
 def test_a_sum_of_squares_rounds_once():
-    """With AVX-512; AVX2 rounds the square, too, so that the fusion does not show."""
+    """With AVX-512 and on Arm; AVX2 rounds the square, too, so that the fusion does not show."""
     wide = (RNG.standard_normal((15, 640)) * 3).astype(np.float32)
     model = chain(("SQUARE", wide.shape, [], {}), ("SUM", (15, 1), [AXIS], KEEP), shape=wide.shape)
     interpreter, fused = run(model, wide)
     _, apart = run(model, wide, experimental_preserve_all_tensors=True)
     exact = (wide.astype(np.float64) ** 2).sum(axis=1, keepdims=True)
-    once = generation_name() == "avx512"
+    once = generation_name() != "avx2"
     assert (fused != apart).any() == once  # in some rows
     np.testing.assert_allclose(fused, exact, rtol=1e-6)
     assert [q["rule"] for q in interpreter.quirks()] == ["sum of squares"] * once
@@ -88,12 +89,16 @@ def test_n_divided_by_a_sum_is_turned_over():
 
 
 def test_a_clamp_behind_a_pool_swallows_nan_and_minus_zero():
+    """On aarch64 NaN stays."""
     x = np.full((1, 4, 4, 1), -0.0, np.float32)
     x[0, :2, :2] = np.nan
     window = {"stride_w": 2, "stride_h": 2, "filter_width": 2, "filter_height": 2, "padding": "VALID"}
     pool = ("MAX_POOL_2D", (1, 2, 2, 1), [], window)
     _, merged = run(chain(pool, ("RELU", (1, 2, 2, 1), [], {}), shape=(1, 4, 4, 1)), x)
-    assert merged.tobytes() == np.zeros((1, 2, 2, 1), np.float32).tobytes()
+    want = np.zeros((1, 2, 2, 1), np.float32)
+    if AARCH64:
+        want[0, 0, 0] = np.nan
+    assert merged.tobytes() == want.tobytes()
 
 
 def test_same_padding_below_zero_is_named():
@@ -115,7 +120,7 @@ def test_other_modes_have_no_quirks():
         interpreter, _ = run(model, X, experimental_op_resolver_type=mode)
         assert interpreter.quirks() == []
     interpreter, _ = run(model, X)
-    assert [q["rule"] for q in interpreter.quirks()] == ["special values"]
+    assert [q["rule"] for q in interpreter.quirks()] == ([] if AARCH64 else ["special values"])
 
 
 @pytest.mark.parametrize(
@@ -141,8 +146,12 @@ def test_reshape_with_two_unknowns_is_refused():
 def test_float16_steps_are_named():
     model = Model.single("EXP", [Tensor([3], "float16")], [Tensor([3], "float16")])
     interpreter, y = run(model, np.float16([0, np.nan, 20]))
-    assert y.tolist() == [1, 0, np.inf]
-    assert [q["rule"] for q in interpreter.quirks()] == ["float16 steps"]
+    rules = [q["rule"] for q in interpreter.quirks()]
+    if AARCH64:
+        np.testing.assert_array_equal(y, np.float16([1, np.nan, np.inf]))
+        assert rules == (["float16 arithmetic"] if generation_name() != "neon" else [])
+    else:
+        assert y.tolist() == [1, 0, np.inf] and rules == ["float16 steps"]
 
 
 @pytest.mark.parametrize("op", ["CONV_2D", "DEPTHWISE_CONV_2D"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Tensor
-from tests.machine import AARCH64, of_x86_64
+from tests.machine import AARCH64
 
 from .successive import REFUSED, outputs, same
 
@@ -154,11 +154,12 @@ def test_an_edge_of_0_fits_every_scale():
     same(integer_pool("MAX_POOL_2D", "int8", "RELU", 1e-10), [1, 1, 2, 3], "int8")
 
 
-@of_x86_64
 @pytest.mark.parametrize("channels", [1, 3, 66])
 def test_which_of_two_nan_comes_out(channels):
-    """The first of an average of the reference, the last of sums of squares: seen in TensorFlow, whatever the number of channels."""
+    """The first of an average of the reference, the last of sums of squares (on aarch64 the first): seen in TensorFlow."""
     bits = np.broadcast_to(np.uint32([0x3F800000, 0x7FC00002, 0xFFC00003])[:, None], (1, 1, 3, channels))
     x = np.ascontiguousarray(bits).view(np.float32)
     assert set(pool("AVERAGE_POOL_2D", x, (1, 3), (1, 1), "VALID").view(np.uint32).flat) == {0x7FC00002}
-    assert set(pool("L2_POOL_2D", x, (1, 3), (1, 1), "VALID").view(np.uint32).flat) == {0xFFC00003}
+    assert set(pool("L2_POOL_2D", x, (1, 3), (1, 1), "VALID").view(np.uint32).flat) == {
+        0x7FC00002 if AARCH64 else 0xFFC00003
+    }

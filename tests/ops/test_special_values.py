@@ -5,7 +5,7 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests.harness import run_model
-from tests.machine import of_x86_64
+from tests.machine import AARCH64, of_x86_64
 from tflm_cy.experimental import OpResolverType
 from tflm_cy.ops import generation
 
@@ -33,7 +33,6 @@ def payloads(values):
     return (bits & 0x3FFFFF).tolist()
 
 
-@of_x86_64
 @pytest.mark.parametrize(
     ("op", "row", "index"),
     [
@@ -46,6 +45,8 @@ def payloads(values):
     ],
 )
 def test_arg_of_rows_in_four_lanes(op, row, index):
+    """On aarch64 a NaN in a row of lanes leaves no index."""
+    index = 2147483647 if AARCH64 and len(row) >= 4 else index
     axis = constant(1, np.int32)
     model = Model.single(op, [Tensor([1, len(row)], "float32"), axis], [Tensor([1], "int32")], 2, output_type="INT32")
     assert run(model, np.float32([row]))[0].tolist() == [index]
@@ -65,9 +66,9 @@ def test_the_range_of_a_row_is_taken_in_lanes(monkeypatch):
     assert behind.tolist() == [[-INF] * 8]
 
 
-@of_x86_64
 @pytest.mark.parametrize(("activation", "high"), [("NONE", 3.4028234663852886e38), ("RELU6", 6), ("RELU_N1_TO_1", 1)])
 def test_conv_3d_clamps_nan_to_the_upper_limit(activation, high):
+    """On aarch64 NaN stays."""
     options = {f"{name}_{axis}": 1 for name in ("stride", "dilation") for axis in "dhw" if name == "stride"}
     options |= {f"dilation_{axis}_factor": 1 for axis in "dhw"}
     x, w = Tensor([1, 1, 1, 1, 1], "float32"), constant(np.ones([1, 1, 1, 1, 2]))
@@ -80,7 +81,8 @@ def test_conv_3d_clamps_nan_to_the_upper_limit(activation, high):
         **options,
     )
     feed = np.full([1, 1, 1, 1, 1], NAN, np.float32)
-    assert run(model, feed, mode=OPTIMIZED)[0].ravel().tolist() == [high, high]
+    got = run(model, feed, mode=OPTIMIZED)[0].ravel()
+    assert np.isnan(got).all() if AARCH64 else got.tolist() == [high, high]
     assert np.isnan(run(model, feed)[0]).all()
 
 
@@ -95,10 +97,10 @@ def hybrid_row(row):
     return run(model, np.float32([row]))[0][0].tolist()
 
 
-@of_x86_64
 def test_in_blocks_of_four_nan_counts_as_zero():
-    assert hybrid_row([NAN, 0, 0, 0]) == [0.5, 0.25, 2]
-    assert hybrid_row([NAN, 0, 0, 0, 0]) == [0.5, 0.25, 2]
+    """Not on aarch64."""
+    for row in ([NAN, 0, 0, 0], [NAN, 0, 0, 0, 0]):
+        assert np.isnan(hybrid_row(row)).all() if AARCH64 else hybrid_row(row) == [0.5, 0.25, 2]
     assert np.isnan(hybrid_row([NAN, 0, 0])).all()
 
 

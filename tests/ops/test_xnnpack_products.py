@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.machine import AARCH64
+from tests.machine import AARCH64, take_product_rules
 
 from .delegated import Constant, f32, only_where_supported, run, same
 
@@ -14,9 +14,9 @@ pytestmark = only_where_supported
 
 @pytest.fixture(autouse=True)
 def one_chain(monkeypatch):
-    """On aarch64 products have one chain of sums on these CPUs."""
+    """As on x86-64; which products have several chains on Arm cores, and how these add, is told below."""
     if AARCH64:
-        monkeypatch.setenv("TFLM_CY_XNNPACK", "i8mm")
+        take_product_rules(monkeypatch, "one", 0, 0)
 
 
 BIG = f32(2**24)
@@ -148,6 +148,66 @@ def test_fused_products_round_once():
     x = f32([[1 + 2**-12, 1 + 2**-11]])
     w = f32([[1 + 2**-12, -1]])
     same(run("FULLY_CONNECTED", [x, Constant(w), None], [(1, 1)])[0], [[chain(f32(0), zip(x[0], w[0], strict=True))]])
+
+
+def lanes(bias, pairs):
+    """Four sums, value k in sum k % 4, over whole groups of four; and the pairs that are left over."""
+    whole = len(pairs) // 4 * 4
+    return [chain(start, pairs[i:whole:4]) for i, start in enumerate([bias, f32(0), f32(0), f32(0)])], pairs[whole:]
+
+
+def two_chains(bias, pairs):
+    return chain(bias, pairs[::2]) + chain(f32(0), pairs[1::2])
+
+
+def four_lanes(bias, pairs):
+    s, rest = lanes(bias, pairs)
+    return chain((s[0] + s[1]) + (s[2] + s[3]), rest)
+
+
+def four_chains(bias, pairs):
+    s, rest = lanes(bias, pairs)
+    return chain(s[0] + s[2], rest[::2]) + chain(s[1] + s[3], rest[1::2])
+
+
+@pytest.mark.skipif(not AARCH64, reason="only Arm cores have kernels of several chains")
+@pytest.mark.parametrize(
+    ("rules", "rows", "outputs", "order"),
+    [
+        (("one", 1, 8), 1, 16, chain),
+        (("two", 1, 8), 1, 16, two_chains),
+        (("four", 2, 8), 1, 16, four_chains),
+        (("two", 1, 8), 3, 16, chain),
+        (("two", 1, 8), 3, 5, four_lanes),  # narrower than a block
+        (("two", 1, 8), 3, 17, four_lanes),  # seven columns of a whole block would be surplus
+        (("two", 1, 8), 3, 40, chain),
+        (("one", 0, 16), 3, 9, four_lanes),
+    ],
+)
+def test_several_chains(rules, rows, outputs, order, monkeypatch):
+    take_product_rules(monkeypatch, *rules)
+    rng = np.random.default_rng(8)
+    for depth in (1, 2, 7, 12, 15):
+        x, w, b = (f32(rng.standard_normal(shape)) for shape in ((rows, depth), (outputs, depth), (outputs,)))
+        want = [[order(b[o], list(zip(x[r], w[o], strict=True))) for o in range(outputs)] for r in range(rows)]
+        same(run("FULLY_CONNECTED", [x, Constant(w), Constant(b)], [(rows, outputs)])[0], want)
+
+
+@pytest.mark.skipif(not AARCH64, reason="only Arm cores have kernels of several chains")
+@pytest.mark.parametrize(("outputs", "side", "order"), [(5, 5, two_chains), (8, 2, two_chains), (8, 5, chain)])
+def test_windows_of_several_chains(outputs, side, order, monkeypatch):
+    """Few columns, or few positions: here one."""
+    take_product_rules(monkeypatch, "one", 1, 8)
+    rng = np.random.default_rng(9)
+    x, w = f32(rng.standard_normal((1, side, side, 4))), f32(rng.standard_normal((outputs, 2, 2, 4)))
+    b = f32(rng.standard_normal(outputs))
+    size, found = windows(x[0], 2, 2, (1, 1), (1, 1), "VALID")
+    want = np.empty((1, *size, outputs), np.float32)
+    for (oy, ox), taps in found.items():
+        for o in range(outputs):
+            want[0, oy, ox, o] = order(b[o], list(zip(taps.ravel(), w[o].ravel(), strict=True)))
+    settings = options((1, 1), (1, 1), "VALID")
+    same(run("CONV_2D", [x, Constant(w), Constant(b)], [want.shape], **settings)[0], want)
 
 
 @pytest.mark.parametrize("constant", [False, True])

@@ -12,6 +12,7 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.fixed_point cimport high_product, multiply, round_shift, round_shift_in_block, wrap32
 from tflm_cy.arithmetic.gemmlowp cimport inverse_sqrt, logistic_s16, saturate16, tanh_s16
 from tflm_cy.arithmetic.lstm cimport CELL_GATE, INPUT_GATE, OUTPUT_GATE
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
@@ -78,24 +79,37 @@ cdef inline void add_peephole(const int16_t* p, const int16_t* c, Multiplier m, 
 
 
 cdef inline void normalize_gate(const IntegerGate* g, int16_t* v, ptrdiff_t n) noexcept nogil:
+    """What the weights multiply wraps but on aarch64, where full blocks of 16 cells round ties up and four squares in blocks of 8 wrap."""
+    cdef Multiplier deviation, scale
+    cdef ptrdiff_t blocks = n - n % 16 if AARCH64 else 0
     cdef int64_t total = 0
     cdef int64_t squares = 0
+    cdef uint32_t four = 0
     cdef int64_t scaled
-    cdef int32_t mean, variance, factor, shift, value
+    cdef int32_t mean, variance, value
     cdef ptrdiff_t i
+    scale.value, scale.shift = g.norm_scale.value, g.norm_scale.shift + 12
     for i in range(n):
         total += v[i]
-        squares += <int32_t>v[i] * <int32_t>v[i]
+        four += <uint32_t>(<int32_t>v[i] * <int32_t>v[i])
+        if i % 4 == 3 or not AARCH64 or i >= n - n % 8:
+            squares += <int32_t>four
+            four = 0
     mean = <int32_t>(total * 1024 / n)
     variance = <int32_t>((squares * ((1 << 20) / n) - <int64_t>mean * mean) / (1 << 20))
     if variance < 1:
         variance = g.variance_guard
-    inverse_sqrt(variance, &factor, &shift)
-    for i in range(n):
-        value = multiply(1024 * <int32_t>v[i] - mean, factor, shift)
-        scaled = <int32_t>(<uint32_t>value * <uint32_t><int32_t>g.norm[i] + <uint32_t>g.bias[i])
+    inverse_sqrt(variance, &deviation.value, &deviation.shift)
+    for i in range(blocks):
+        value = multiply_ties_up(1024 * <int32_t>v[i] - mean, deviation)
+        scaled = <int64_t>value * g.norm[i] + g.bias[i]
+        v[i] = <int16_t>saturate16(multiply_ties_up(<int32_t>((scaled + 512) >> 10), scale))
+    for i in range(blocks, n):
+        value = multiply(1024 * <int32_t>v[i] - mean, deviation.value, deviation.shift)
+        scaled = <int64_t>value * g.norm[i] + g.bias[i]
+        scaled = scaled if AARCH64 else wrap32(scaled)
         value = <int32_t>((scaled + (512 if scaled > 0 else -512)) / 1024)
-        v[i] = <int16_t>saturate16(multiply(value, g.norm_scale.value, g.norm_scale.shift + 12))
+        v[i] = <int16_t>saturate16(multiply(value, scale.value, scale.shift))
 
 
 cdef inline void integer_gate(const IntegerLstm* s, const IntegerGate* g, int which, const int16_t* c, const IntegerRoom* room) noexcept nogil:

@@ -21,11 +21,13 @@ from tflm_cy.arithmetic.activation cimport (
 from tflm_cy.arithmetic.fixed_point cimport Range32, quantize_edge, quantize_multiplier
 from tflm_cy.arithmetic.gelu cimport gelu_run
 from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.micro.logistic cimport Argument, argument_of, logistic_s8, tanh_s8
 from tflm_cy.arithmetic.multiplication cimport low_bits
 from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.optimized.activation cimport (
-    hard_swish_run_blocks, logistic_half_run_eigen, logistic_run_eigen, logistic_run_s16, tanh_half_run_eigen, tanh_run_eigen, tanh_run_s16,
+    hard_swish_eights, hard_swish_run_blocks, logistic_half_run_eigen, logistic_run_eigen, logistic_run_s16, tanh_half_run_eigen,
+    tanh_run_eigen, tanh_run_s16,
 )
 from tflm_cy.arithmetic.optimized.addition cimport five_fold
 from tflm_cy.arithmetic.rescale cimport power_of_two
@@ -43,6 +45,11 @@ from tflm_cy.schema.table cimport table_bool, table_f32
 from tflm_cy.simd.table cimport kernels, row_kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
+
+cdef struct SwishTables:
+    uint8_t[256] single
+    uint8_t[256] eights          # of whole blocks of eight values
+    UnaryKernel lookup
 
 cdef enum Sixteen:               # whether an operator takes int16
     NO_INT16 = 0
@@ -261,8 +268,7 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
     cdef Multiplier out, gate
     cdef Range32 limits
     cdef float wide_scale
-    cdef uint8_t* table
-    cdef int byte
+    cdef SwishTables* tables
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>hard_swish_run_blocks if node.arithmetic == OPTIMIZED else <UnaryKernel>hard_swish_run
         return 0
@@ -284,25 +290,33 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
     h.relu_exponent = gate.shift
     h.low = limits.low
     h.high = limits.high
-    table = <uint8_t*>context.persistent(512)
-    for byte in range(256):
-        table[byte] = <uint8_t>hard_swish(byte_value(byte, x.type == INT8), &h)
-    use_lookup(node, op, table)
-    if h.relu_exponent > 32 and node.arithmetic != MICRO:
+    tables = <SwishTables*>context.persistent(sizeof(SwishTables))
+    fill_swish(tables.single, &h, x.type == INT8, False)
+    use_lookup(node, op, tables.single)
+    if AARCH64 and node.arithmetic == OPTIMIZED:
+        fill_swish(tables.eights, &h, x.type == INT8, True)
+    elif h.relu_exponent > 32 and node.arithmetic != MICRO:      # TensorFlow's vector code shifts the gate out
         h.relu_value = 0
-        for byte in range(256):
-            table[256 + byte] = <uint8_t>hard_swish(byte_value(byte, x.type == INT8), &h)
-        op.kernel = <UnaryKernel>hard_swish_in_eights
+        fill_swish(tables.eights, &h, x.type == INT8, False)
+    else:
+        return 0
+    tables.lookup, op.params = op.kernel, tables
+    op.kernel = <UnaryKernel>hard_swish_in_eights
     return 0
 
 
+cdef void fill_swish(uint8_t* table, const HardSwish* h, bint signed, bint eights) noexcept nogil:
+    cdef int byte
+    for byte in range(256):
+        table[byte] = <uint8_t>(hard_swish_eights(byte_value(byte, signed), h) if eights else hard_swish(byte_value(byte, signed), h))
+
+
 cdef void hard_swish_in_eights(const void* params, const uint8_t* x, uint8_t* y, int64_t n) noexcept nogil:
-    """Of a scale so large that TensorFlow's vector code, which takes eight values at once, shifts the gate out; two tables."""
-    cdef const uint8_t* table = <const uint8_t*>params
+    """What TensorFlow's vector code computes, which takes eight values at once, and then the values that are left over."""
+    cdef const SwishTables* tables = <const SwishTables*>params
     cdef int64_t body = n - n % 8
-    cdef int64_t i
-    for i in range(n):
-        y[i] = table[256 + x[i]] if i < body else table[x[i]]
+    tables.lookup(tables.eights, x, y, body)
+    tables.lookup(tables.single, x + body, y + body, n - body)
 
 
 # ---- tables of float functions: LOGISTIC, TANH, GELU, ELU

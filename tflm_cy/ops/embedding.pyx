@@ -15,6 +15,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.copy_runs cimport copy_run
+from tflm_cy.arithmetic.machine cimport AARCH64, fmaf, plus_product
 from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, MAX_RANK, Tensor, UINT8, count, count_range, type_name, type_size
@@ -190,11 +191,14 @@ cdef int sparse(Context context, Node* node) noexcept nogil:
             squares = 0
             current = bucket
         added += 1
-        squares += weights[i] * weights[i]
+        squares = plus_product(squares, weights[i], weights[i])
         total += weights[i]
         row = <const float*>value.data + ids[i] * n
         for k in range(max(-current, 0), min(n, elements - current)):
-            (<float*>y.data)[current + k] = add_first(mul_first(weights[i], row[k]), (<float*>y.data)[current + k])
+            if AARCH64:
+                (<float*>y.data)[current + k] = fmaf(row[k], weights[i], (<float*>y.data)[current + k])
+            else:
+                (<float*>y.data)[current + k] = add_first(mul_first(weights[i], row[k]), (<float*>y.data)[current + k])
     if combiner != 0 and added > 0:
         finish_bucket(<float*>y.data, elements, current, n, combiner, total, squares)
     return 0

@@ -9,16 +9,19 @@ row give the type's lowest value.
 Source: LiteRT:tflite/kernels/activations.cc.
 """
 from libc.math cimport fabs
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport fill_16
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.optimized.softmax cimport (
     fill_exponentials,
+    fill_exponentials_16,
     log_softmax_row_eigen,
     log_softmax_rows_table,
     softmax_row_eigen,
+    softmax_rows_16,
     softmax_rows_table,
 )
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
@@ -51,6 +54,7 @@ cdef struct Softmax:
     ExpTable exps                # 8 bit
     Tables16 tables              # int16
     float exponentials[256]      # 8 bit, optimized arithmetic
+    uint16_t exponentials_16[256]
     const RowKernels* fast       # float32, optimized arithmetic
 
 
@@ -108,7 +112,8 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
         raise LateRefusalError(f"Only float32, uint8_t, Int8_t, Int16_t are supported currently, got {type_name(x.type)}.")
     if node.arithmetic == OPTIMIZED:
         fill_exponentials(s.exponentials, x.scale, s.beta)
-        node.invoke = softmax_optimized
+        fill_exponentials_16(s.exponentials_16, x.scale, s.beta)
+        node.invoke = softmax_optimized_16 if AARCH64 and x.type == y.type else softmax_optimized
         return 0
     if not fill_exp_table(&s.exps, <double>s.beta * x.scale):
         raise ValueError(f"SOFTMAX: beta * input scale = {s.beta * x.scale} is too small for its fixed point")
@@ -190,6 +195,18 @@ cdef int softmax_optimized(Context context, Node* node) noexcept nogil:
         softmax_rows_table(s.exponentials, <const int8_t*>x, <int16_t*>y, s.rows, s.depth, out.scale, out.zero_point)
     else:
         softmax_rows_table(s.exponentials, <const uint8_t*>x, <int16_t*>y, s.rows, s.depth, out.scale, out.zero_point)
+    return 0
+
+
+cdef int softmax_optimized_16(Context context, Node* node) noexcept nogil:
+    """8-bit inputs, 8-bit outputs."""
+    cdef Softmax* s = <Softmax*>node.data
+    cdef const void* x = context.input(node, 0).data
+    cdef Tensor* out = context.output(node, 0)
+    if out.type == INT8:
+        softmax_rows_16(s.exponentials_16, <const int8_t*>x, <int8_t*>out.data, s.rows, s.depth, out.scale, out.zero_point)
+    else:
+        softmax_rows_16(s.exponentials_16, <const uint8_t*>x, <uint8_t*>out.data, s.rows, s.depth, out.scale, out.zero_point)
     return 0
 
 

@@ -108,7 +108,7 @@ SIMD_INLINE void tile8_finish_bytes(
     if (p >= count) break;
     vi q[4] = {none, none, none, none};
     UNROLL for (int i = 0; i < NC * together; i++)
-      if (p + i / NC < P) q[i] = vi_from_vf(product8(magic_bias, tile8_sums(NC, HALVED, sums, p + i / NC, i % NC), s[i % NC]));
+      if (p + i / NC < P) q[i] = scaled8(magic_bias, kind == TILE_S8, tile8_sums(NC, HALVED, sums, p + i / NC, i % NC), s[i % NC]);
     vb out = tile8_bytes(magic_bias, q, kind, t);
     uint8_t *to = y + p * t->y_row;
     if (whole && t->y_row == NC * VL && count >= p + together) {
@@ -133,7 +133,7 @@ SIMD_INLINE void tile8_finish_eight(
   const vf s = vhalf_pair(eight, eight);
   vi q[4];
   uint8_t bytes[VB];
-  UNROLL for (int i = 0; i < 4; i++) q[i] = vi_from_vf(product8(magic_bias, vihalf_pair(sums->half[2 * i % P], sums->half[(2 * i + 1) % P]), s));
+  UNROLL for (int i = 0; i < 4; i++) q[i] = scaled8(magic_bias, kind == TILE_S8, vihalf_pair(sums->half[2 * i % P], sums->half[(2 * i + 1) % P]), s);
   vb out = tile8_bytes(magic_bias, q, kind, t);
   if (w->n == 8 && t->y_row == 8 && count >= 8) {
     vb_store(y, out);

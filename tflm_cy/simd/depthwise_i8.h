@@ -179,7 +179,7 @@ SIMD_INLINE void finish_bytes(const int R, const int X, const int pieces, const 
     _Pragma("GCC unroll 4") for (int g = 0; g < X; g++) {
       uint8_t *to = y + r * s->y_row + g * y_group;
       vi q[4];
-      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = vi_from_vf(product8(magic_bias, acc[r][g][i], scales[i]));
+      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = scaled8(magic_bias, is_signed, acc[r][g][i], scales[i]);
       vb out = bytes8(magic_bias, is_signed, q[0], q[1], q[2], q[3], zero, low, high);
       if (!whole) out = vb_unlane(out);
       if (pieces == 0) {

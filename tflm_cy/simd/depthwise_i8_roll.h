@@ -137,7 +137,7 @@ SIMD_INLINE void roll_some(const int R, const int pieces, const int stride, cons
         roll_store_sums(pieces, s->sums + (y - s->y0) + r * y_row, y_pixel, acc[r], count);
         continue;
       }
-      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = vi_from_vf(product8(ends == ENDS_RAISED, acc[r][i], scales[i]));
+      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = scaled8(ends == ENDS_RAISED, is_signed, acc[r][i], scales[i]);
       roll_store(pieces, y + r * y_row, y_pixel, bytes8(ends == ENDS_RAISED, is_signed, q[0], q[1], q[2], q[3], zero, low, high), count);
     }
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {

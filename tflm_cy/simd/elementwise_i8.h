@@ -3,6 +3,7 @@
 #define TFLM_CY_SIMD_ELEMENTWISE8_H
 
 #include "folds.h"
+#include "requantize8.h"
 #include "step8.h"
 
 /* As in arithmetic/xnnpack/quantized_elementwise.pxd, field by field. */
@@ -118,18 +119,25 @@ SIMD_INLINE void multiply8_bounded(const struct_product8 *p, const uint8_t *a, c
 }
 #endif
 
+#ifdef __aarch64__
+SIMD_INLINE vi scaled_product8(vi a, vi b, vf scale, vf most, vf least) {
+  return vi_max(vi_min(scaled_half_up8(vi_mul(a, b), scale), vi_from_vf(most)), vi_from_vf(least));
+}
+#else
+/* Products of two differences stay below 2^24: exact as floats. */
+SIMD_INLINE vi scaled_product8(vi a, vi b, vf scale, vf most, vf least) {
+  return vi_from_vf(vf_max(vf_min(vf_mul(vf_mul(vf_from_vi(a), vf_from_vi(b)), scale), most), least));
+}
+#endif
+
 SIMD_INLINE void multiply8(const struct_product8 *p, const uint8_t *a, const uint8_t *b, uint8_t *y, int64_t n, const int is_signed) {
   const vi za = vi_set1(p->a_zero_point), zb = vi_set1(p->b_zero_point);
   const vf scale = vf_set1(p->scale), most = vf_set1(p->high), least = vf_set1(p->low);
   const vb zero = vb_set1_16(p->zero_point), low = vb_set1(-128), high = vb_set1(127), low_u = vb_set1(0), high_u = vb_set1(255);
   int64_t i = 0;
-  /* Products of two differences stay below 2^24: exact as floats. */
 #define BODY(A, B, Y)                                                                                                       \
   vi v[4];                                                                                                                  \
-  FOUR {                                                                                                                    \
-    const vf d = vf_mul(vf_from_vi(vi_sub(widen8(A + j * VL, is_signed), za)), vf_from_vi(vi_sub(widen8(B + j * VL, is_signed), zb))); \
-    v[j] = vi_from_vf(vf_max(vf_min(vf_mul(d, scale), most), least));                                                       \
-  }                                                                                                                         \
+  FOUR v[j] = scaled_product8(vi_sub(widen8(A + j * VL, is_signed), za), vi_sub(widen8(B + j * VL, is_signed), zb), scale, most, least); \
   vb_store(Y, narrow8(v, zero, is_signed ? low : low_u, is_signed ? high : high_u, is_signed))
   OVER_PAIRS(BODY)
 #undef BODY
@@ -273,6 +281,12 @@ static void sum_each_row8(const uint8_t *x, int64_t rows, int64_t n, int is_sign
     for (int64_t i = 0; i < n; i++) sums[r] = (int32_t)((uint32_t)sums[r] + (uint32_t)(is_signed ? (int32_t)(int8_t)x[i] : (int32_t)x[i]));
 }
 
+#ifdef __aarch64__
+SIMD_INLINE vf average_of8(vf sum, vf scale, vf offset) { return vf_fma(sum, scale, offset); }
+#else
+SIMD_INLINE vf average_of8(vf sum, vf scale, vf offset) { return vf_add(vf_mul(sum, scale), offset); }
+#endif
+
 /* Halves go away from 0: the rest, doubled, is 1 or -1 from there on. */
 SIMD_INLINE void average8(const int32_t *sums, float scale, float offset, const int is_signed, uint8_t *y, int64_t n) {
   const vf s = vf_set1(scale), o = vf_set1(offset), least = vf_set1(is_signed ? -128 : 0), most = vf_set1(is_signed ? 127 : 255);
@@ -280,7 +294,7 @@ SIMD_INLINE void average8(const int32_t *sums, float scale, float offset, const 
     vi v[4];
     FOUR {
       const int64_t here = n - i <= j * VL ? 0 : n - i - j * VL < VL ? n - i - j * VL : VL;
-      const vf x = vf_min(vf_max(vf_add(vf_mul(vf_from_vi(vi_load_part(sums + i + j * VL, here)), s), o), least), most);
+      const vf x = vf_min(vf_max(average_of8(vf_from_vi(vi_load_part(sums + i + j * VL, here)), s, o), least), most);
       const vi whole = vi_cut_vf(x);
       const vf rest = vf_sub(x, vf_from_vi(whole));
       v[j] = vi_add(whole, vi_cut_vf(vf_add(rest, rest)));

@@ -161,8 +161,8 @@ SIMD_INLINE int64_t extremes(const float *x, int64_t rows, int64_t step, int64_t
       int minus = 0, plus = 0;
       for (int64_t i = 0; i < n; i++) {
         const uint32_t bits = ((const uint32_t *)x)[i];
-        minus |= bits == 0x80000000u;
-        plus |= bits == 0;
+        minus |= x[i] == 0 && bits >> 31; /* denormals are zeros, as they are for the sums */
+        plus |= x[i] == 0 && !(bits >> 31);
       }
       if (minus && plus) return r;
       y[r] = minus ? -0.0f : 0.0f;

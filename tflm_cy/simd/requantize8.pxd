@@ -8,6 +8,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy
 
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Requantize
 
 
@@ -43,7 +44,7 @@ cdef inline bint may_raise(const Requantize* out, ptrdiff_t channels, double dep
     cdef ptrdiff_t channel
     cdef double most
     cdef float scale
-    if not RAISES8 or out.zero_point != (-128 if is_signed else 0) or out.low != 0 or out.high != 255:
+    if not RAISES8 or (AARCH64 and not is_signed) or out.zero_point != (-128 if is_signed else 0) or out.low != 0 or out.high != 255:
         return False
     for channel in range(channels):
         scale = out.scales[channel]

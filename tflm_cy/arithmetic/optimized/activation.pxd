@@ -2,15 +2,18 @@
 
 LOGISTIC and TANH in float32 and float16 are Eigen's: float16 TANH is rounded once (the last n % 8 values are libm's), LOGISTIC is
 e / (1 + e) with e = exp(x), every step rounded to float16, and 1 where e is infinite. In int16, for the scales that are powers of two,
-they are gemmlowp's fixed point. HARD_SWISH multiplies by 1/6 first in whole blocks of four values, last in the tail.
+they are gemmlowp's fixed point. HARD_SWISH multiplies by 1/6 first in whole blocks of four values, last in the tail; on aarch64 bytes are
+computed in blocks of eight, where products and shifts round halves up and the last product is rounded down (`hard_swish_eights`).
 
 Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 """
 from libc.math cimport INFINITY, tanhf
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t
 
+from tflm_cy.arithmetic.activation cimport HardSwish
 from tflm_cy.arithmetic.eigen cimport eigen_exp, eigen_logistic, eigen_tanh, logistic_vectors, scalar_logistic
 from tflm_cy.arithmetic.gemmlowp cimport logistic_s16, saturate16, tanh_s16
+from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.half cimport eigen_half, half_to_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 
@@ -66,6 +69,30 @@ cdef inline void hard_swish_run_blocks(const void* params, const float* x, float
         y[i] = x[i] * sixth * gate(x[i])
     for i in range(body, n):
         y[i] = x[i] * gate(x[i]) * sixth
+
+
+cdef inline int32_t saturated_left(int32_t x, int32_t n) noexcept nogil:
+    """x * 2^n as an int16; n from 0 on."""
+    return clamp32(x * (1 << min(n, 16)), -32768, 32767)
+
+
+cdef inline int32_t high_half_up(int32_t a, int32_t b) noexcept nogil:
+    return clamp32((a * b + 16384) >> 15, -32768, 32767)
+
+
+cdef inline int32_t right_half_up(int32_t x, int32_t n) noexcept nogil:
+    n = min(n, 17)
+    return x if n == 0 else (x + (1 << (n - 1))) >> n
+
+
+cdef inline int32_t hard_swish_eights(int32_t x, const HardSwish* h) noexcept nogil:
+    """As `hard_swish`, with other roundings; every step is an int16."""
+    cdef int32_t wide = <int16_t>((x - h.x_zero_point) * 128)
+    cdef int32_t out = high_half_up(wide, h.out_value)
+    cdef int32_t gate = high_half_up(saturated_left(wide, max(h.relu_exponent - 1, 0)), h.relu_value)
+    gate = right_half_up(saturated_left(gate, 1 if h.relu_exponent > 0 else 0), max(-h.relu_exponent, 0))
+    gate = (gate + 32768) >> 1
+    return clamp32(<int16_t>(right_half_up((gate * out) >> 15, h.out_shift) + h.y_zero_point), h.low, h.high)
 
 
 cdef inline void logistic_run_s16(const void* params, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:

@@ -1,7 +1,7 @@
 """Elementwise operators on int8 and uint8 in XNNPACK's arithmetic: sums and products of two tensors, tables for one, QUANTIZE, DEQUANTIZE.
 
-Three ways of rounding: products and QUANTIZE of floats go to the nearest even, sums and rescaling round half up, tables of functions round
-half away from zero. `params` is the kernel's own struct (arithmetic/broadcast.pxd).
+Three ways of rounding: products (but on aarch64) and QUANTIZE of floats go to the nearest even, sums and rescaling (on aarch64 products, too)
+round half up, tables of functions round half away from zero. `params` is the kernel's own struct (arithmetic/broadcast.pxd).
 
     ready_sum(&how, a.scale, a.zero_point, b.scale, b.zero_point, y.scale, y.zero_point, 1)
     add_8(&how, a, b, y, n)
@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.fixed_point cimport Range32
 from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.machine cimport AARCH64
-from tflm_cy.arithmetic.xnnpack.requantize cimport byte8, rintf
+from tflm_cy.arithmetic.xnnpack.requantize cimport byte8, rintf, scaled_half_up
 
 cdef enum Function8:
     LOGISTIC = 0
@@ -89,12 +89,17 @@ cdef inline void add_8(const Sum8* params, const byte8* a, const byte8* b, byte8
 
 
 cdef inline void multiply_8(const Product8* params, const byte8* a, const byte8* b, byte8* y, int64_t n) noexcept nogil:
-    """Rounded to nearest even."""
+    """Rounded to nearest even, on aarch64 half up."""
     cdef Product8 p = params[0]
     cdef int64_t i
+    cdef int32_t product
     cdef float v
     for i in range(n):
-        v = <float>((<int32_t>a[i] - p.a_zero_point) * (<int32_t>b[i] - p.b_zero_point)) * p.scale
+        product = (<int32_t>a[i] - p.a_zero_point) * (<int32_t>b[i] - p.b_zero_point)
+        if AARCH64:
+            y[i] = <byte8>(clamped(scaled_half_up(product, p.scale), <int32_t>p.low, <int32_t>p.high) + p.zero_point)
+            continue
+        v = <float>product * p.scale
         v = v if v < p.high else p.high
         v = v if v > p.low else p.low
         y[i] = <byte8>(<int32_t>rintf(v) + p.zero_point)

@@ -1,4 +1,4 @@
-"""MEAN and SUM of int8 and uint8 in XNNPACK's arithmetic: exact sums, then one float32 multiplication and one addition.
+"""MEAN and SUM of int8 and uint8 in XNNPACK's arithmetic: exact sums, then one float32 multiplication and one addition, fused on aarch64.
 
     average_sums(sums, ready_average(x.scale, x.zero_point, y.scale, y.zero_point, n, True), -128, 127, y, outputs)
 
@@ -7,6 +7,7 @@ Source: XNNPACK's rsum kernels, bytes checked against TensorFlow 2.21.
 """
 from libc.stdint cimport int32_t, int64_t
 
+from tflm_cy.arithmetic.machine cimport product_plus
 from tflm_cy.arithmetic.xnnpack.requantize cimport byte8
 
 cdef struct Average:
@@ -31,7 +32,7 @@ cdef inline void average_sums(const int32_t* sums, Average a, int32_t low, int32
     cdef int32_t whole
     cdef float v, rest
     for i in range(outputs):
-        v = <float>sums[i] * a.scale + a.offset
+        v = product_plus(<float>sums[i], a.scale, a.offset)
         if v != v:                              # of scales that are not finite: what x86 makes of NaN has the low byte 0
             y[i] = 0
             continue

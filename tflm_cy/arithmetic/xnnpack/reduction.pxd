@@ -13,13 +13,15 @@ squares with AVX-512 four of sixteen, and there the squares are fused as well. I
 
 The order of operands within a sum is that of the compiled kernels: it shows in which of several NaNs comes out.
 
-Maxima and minima have four accumulators; only NaN (the later operand wins) and zeros of different signs show the order.
+Maxima and minima have four accumulators; only NaN (the later operand wins, on aarch64 the earlier one) and zeros of different signs show
+the order.
 
 Source: XNNPACK's f32-rsum, f32-rdsum, f32-rsum2, f32-rminmax and f32-rdminmax microkernels.
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.xnnpack.lanes cimport (
     add8, f32x8, fma8, load8, load_part8, max8, min8, splat8, store8, store_part8,
@@ -271,6 +273,38 @@ cdef inline f32x8 pick8(int extreme, f32x8 a, f32x8 b) noexcept nogil:
     return max8(a, b) if extreme == MAXIMUM else min8(a, b)
 
 
+cdef inline float row_extreme_neon(int extreme, const float* x, int64_t n, float start) noexcept nogil:
+    """Four accumulators of four lanes, whole fours that are left over, lanes 2 apart, two values left over, lanes 1 apart, the last value."""
+    cdef f32x8 a = splat8(start)
+    cdef f32x8 b = a
+    cdef float[24] lanes
+    cdef int64_t i = 0
+    while i + 16 <= n:
+        a = pick8(extreme, a, load8(x + i))
+        b = pick8(extreme, b, load8(x + i + 8))
+        i += 16
+    store8(lanes, a)
+    store8(lanes + 8, b)
+    store8(lanes + 16, b)
+    store8(lanes, pick8(extreme, load8(lanes), load8(lanes + 4)))
+    store8(lanes + 8, pick8(extreme, load8(lanes + 8), load8(lanes + 12)))
+    a = pick8(extreme, load8(lanes), load8(lanes + 8))
+    while i + 4 <= n:
+        a = pick8(extreme, a, load_part8(x + i, 4))
+        i += 4
+    store8(lanes, a)
+    a = pick8(extreme, a, load8(lanes + 2))
+    if n & 2:
+        a = pick8(extreme, a, load_part8(x + i, 2))
+        i += 2
+    store8(lanes, a)
+    a = pick8(extreme, a, load8(lanes + 1))
+    if n & 1:
+        a = pick8(extreme, a, splat8(x[i]))
+    store8(lanes, a)
+    return lanes[0]
+
+
 cdef inline float row_extreme(int extreme, const float* x, int64_t n, float start, bint wide) noexcept nogil:
     """Four accumulators of eight lanes (wide: sixteen, each two here); values that fill no vector meet every lane."""
     cdef f32x8 a[8]
@@ -279,6 +313,8 @@ cdef inline float row_extreme(int extreme, const float* x, int64_t n, float star
     cdef int64_t width = 8 * halves
     cdef int r
     cdef f32x8 v
+    if AARCH64:
+        return row_extreme_neon(extreme, x, n, start)
     for r in range(8):
         a[r] = splat8(start)
     while i + 4 * width <= n:

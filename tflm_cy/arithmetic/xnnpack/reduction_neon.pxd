@@ -3,7 +3,8 @@
 - A row: sixteen sums, value i to sum i % 16, also of whole fours that are left over; (s[j] + s[8 + j]) + (s[4 + j] + s[12 + j]); then
   lanes 2 apart, two values left over, lanes 1 apart, the last value.
 - A column: from +0 on, the rows in rising order.
-- SOFTMAX: four sums, value i to sum i % 4; (s0 + s1) + (s2 + s3), then the sum of two values left over, then the last value.
+- SOFTMAX: four sums, value i to sum i % 4; (s0 + s1) + (s2 + s3), then the sum of two values left over, then the last value. Behind whole
+  blocks of 16 the value is the first operand. In some rows of several NaN TensorFlow keeps another one.
 
 Squares are fused with their sum, but for the last one to three values of a row, and so is the product with the scale of a row's sum.
 
@@ -13,6 +14,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.machine cimport fmaf
+from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.xnnpack.lanes cimport add8, f32x8, fma8, load8, load_part8, mul8, splat8, store8, store_part8
 from tflm_cy.arithmetic.xnnpack.reduction cimport MAXIMUM, ReduceShape, row_extreme
 from tflm_cy.arithmetic.xnnpack.unary_neon cimport exp_minus8_neon
@@ -118,18 +120,16 @@ cdef inline void softmax_row_neon(const float* x, int64_t n, float* y) noexcept 
 
 
 cdef inline float sum_of_exponentials(const float* e, int64_t n) noexcept nogil:
-    cdef float[4] s
+    cdef float[8] s
+    cdef f32x8 sums = splat8(0)
     cdef float total
     cdef int64_t i = 0
-    cdef int64_t j
-    for j in range(4):
-        s[j] = 0
     while i + 4 <= n:
-        for j in range(4):
-            s[j] += e[i + j]
+        sums = add8(sums, load_part8(e + i, 4)) if i < n - n % 16 else add8(load_part8(e + i, 4), sums)
         i += 4
-    total = (s[0] + s[1]) + (s[2] + s[3])
+    store8(s, sums)
+    total = add_first(add_first(s[0], s[1]), add_first(s[2], s[3]))
     if n & 2:
-        total += e[i] + e[i + 1]
+        total = add_first(total, add_first(e[i], e[i + 1]))
         i += 2
-    return total + e[i] if n & 1 else total
+    return add_first(total, e[i]) if n & 1 else total

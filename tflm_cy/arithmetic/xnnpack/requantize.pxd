@@ -4,6 +4,9 @@
 
 It is not TensorFlow Lite's fixed-point arithmetic. Sums wrap modulo 2^32, so that any order of adding gives the same bytes.
 
+On aarch64 outputs of uint8, and products of two tensors (quantized_elementwise.pxd), are the exact product by the scale instead, halves
+rounded up (`scaled_half_up`).
+
 Quirk (`wrap_below`): the int8 matrix kernels for AVX-512 add the zero point in wrapping int32, so that a product of -2^31 or less becomes
 127 when the zero point is negative. The other kernels saturate.
 
@@ -12,8 +15,10 @@ Source: numerics of XNNPACK's qs8/qu8 kernels (fp32 requantization), bytes check
 from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Range32, RangeF
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Requantize
 
 cdef extern from "<math.h>" nogil:
@@ -66,6 +71,15 @@ cdef inline Range32 quantized_range(int activation, float scale, int32_t zero_po
     return r
 
 
+cdef inline int64_t scaled_half_up(int32_t x, float scale) noexcept nogil:
+    """x * scale, rounded once; 0 < scale < 2^23, of which XNNPACK takes the 24 bits and the exponent apart."""
+    cdef uint32_t bits
+    cdef int64_t right
+    memcpy(&bits, &scale, 4)
+    right = min(max(150 - <int64_t>(bits >> 23), <int64_t>1), <int64_t>62)
+    return (<int64_t>x * ((bits & 0x7FFFFF) | 0x800000) + (<int64_t>1 << (right - 1))) >> right
+
+
 cdef inline void requantize_sums(const whole_sum* sums, const Requantize* out, ptrdiff_t n, byte8* y) noexcept nogil:
     """Channels 0 .. n - 1. Limits are whole numbers, so that clamping before rounding is the same as after."""
     cdef const int32_t* bias = out.bias
@@ -78,6 +92,9 @@ cdef inline void requantize_sums(const whole_sum* sums, const Requantize* out, p
     cdef float x, v
     cdef int32_t q
     for c in range(n):
+        if AARCH64 and byte8 is uint8_t:
+            y[c] = <byte8>(min(max(scaled_half_up(<int32_t>(<uint32_t>sums[c] + <uint32_t>bias[c]), scales[c]), <int64_t>low), <int64_t>high) + zero_point)
+            continue
         x = <float><int32_t>(<uint32_t>sums[c] + <uint32_t>bias[c]) * scales[c]
         v = x if x < high else high
         v = v if v > low else low

@@ -30,15 +30,17 @@ EFFECTS = {
         "every pixel's activations are quantized by themselves, because the 1x1 convolution runs as FULLY_CONNECTED",
         OTHER_MODE + " to quantize per image"),
     "sum of squares": (
-        "AVX-512: the square is not rounded by itself but added with one rounding (one fused multiply-add each)", OTHER_MODE),
+        "AVX-512 and Arm: the square is not rounded by itself but added with one rounding (one fused multiply-add each)", OTHER_MODE),
     "quotient upside down": ("the constant n divided by a sum of n elements gives the sum divided by n", OTHER_MODE),
     "square by table": ("both factors are the same tensor: the product is a table that rounds half away from zero", OTHER_MODE),
     "special values": ("approximation without special cases: EXP(NaN) = 0, SQRT(inf) = NaN, RSQRT(0) = NaN, GELU and HARD_SWISH(-inf) = NaN",
                        OTHER_MODE + " where infinities or NaN matter"),
     "float16 steps": ("computed in float16, eleven bits a step: EXP(NaN) = 0, SQRT(x < 0) = -0, a clamp turns NaN into its lower limit",
                       "give the operator float32 values (CAST or DEQUANTIZE before it)"),
+    "float16 arithmetic": ("computed in float16, eleven bits a step", "give the operator float32 values (CAST or DEQUANTIZE before it)"),
     "zero is the rest": ("a single 0 in the shape stands for what is left, as -1 does; the other modes read it as 0", "write -1"),
 }
+X86 = ("avx2", "avx512")         # generations
 SPECIAL = frozenset(("EXP", "SQRT", "RSQRT", "GELU", "HARD_SWISH"))
 FLOAT16_STEPS = SPECIAL | {"SIN", "COS", "RELU", "RELU6", "RELU_N1_TO_1"}
 
@@ -107,9 +109,9 @@ cdef str rule_of(Subgraph g, int n, str op):
     if op == "RESHAPE" and node.input_count == 2 and node.inputs[1] >= 0:
         return "zero is the rest" if holds(&g.tensors[node.inputs[1]], False) else None
     if op in SPECIAL and x.type == FLOAT32:
-        return "special values"
+        return "special values" if generation_name() in X86 else None        # the approximations for Arm keep them
     if op in FLOAT16_STEPS and x.type == FLOAT16:
-        return "float16 steps"
+        return "float16 steps" if generation_name() in X86 else "float16 arithmetic" if generation_name() != "neon" else None
     return None
 
 
@@ -118,7 +120,7 @@ def quirks(Subgraph g):
     cdef list found = []
     cdef dict fused = {}
     cdef set means = set()                             # what MEANs that replace another node write
-    cdef bint rounds_once = generation_name() == "avx512"
+    cdef bint rounds_once = generation_name() != "avx2"
     cdef Partition partition
     cdef int n, step
     for partition in g.partitions:
