@@ -275,6 +275,11 @@ DEVIATIONS = (
         "the sum of int16 is written whole; TensorFlow's reference writes a part of it",
         ("BUILTIN_REF",),
     ),
+    Deviation(
+        "*, program, a node twice#*",
+        "ok  <>  raised RuntimeError in allocate_tensors: node * writes to tensor *, which an earlier node or the caller writes*",
+        "a tensor that two nodes write is refused; TensorFlow runs both, one after the other",
+    ),
     *ODD_FILES,
     *OUT_OF_SHAPE,
 )
