@@ -17,6 +17,14 @@ from .outcome import Array
 from .structures import SECOND, constant_results
 
 HANDLES = tuple(ENUMS["TensorType"][name] for name in ("RESOURCE", "VARIANT"))
+STRING = ENUMS["TensorType"]["STRING"]
+PACKED = tuple(ENUMS["TensorType"][name] for name in ("INT2", "UINT4"))  # TensorFlow reads a byte for each value
+NAMES = {
+    "get_outputs": "get_tensor",
+    "get_inputs": "get_tensor",
+    "resize_all": "resize_tensor_input",
+    "set_wrong": "set_tensor",
+}
 KEEP = "experimental_preserve_all_tensors"
 LONGEST = 300  # of an exception's text
 
@@ -39,26 +47,30 @@ class Program:
         self.fed = self.ran = False
         self.ready = False  # no allocation is due; None: nobody knows
         self.readable = True  # no call has failed that leaves shapes and memory as they come
+        self.fresh = True  # nothing has been allocated
         self.held = []
+        self.said = ""  # by TensorFlow so far: it goes on telling
 
     def run(self):
         for call in self.case.program:
             name, *arguments = call
-            text = f"{name}({', '.join(map(str, arguments))})"
             self.outcome.stage = name
             try:
                 said = getattr(self, name)(*arguments)
             except Exception as error:
-                text_of_error = str(error).strip().replace("\n", " ")[:LONGEST]
-                found = type(error).__name__, text_of_error
+                told = str(error).strip()
+                found = type(error).__name__, (told.removeprefix(self.said) or told).replace("\n", " ")[:LONGEST]
+                self.said = told if isinstance(error, RuntimeError) else self.said
                 del error
             else:
                 found = "", said or ""
-            self.outcome.calls.append([text, *found, len(self.outcome.invokes)])
+            name = NAMES.get(name, name)
+            self.outcome.calls.append([f"{name}({', '.join(map(str, arguments))})", *found, len(self.outcome.invokes)])
 
     # ---- calls
 
     def allocate_tensors(self):
+        self.fresh = False
         try:
             self.interpreter.allocate_tensors()
         except Exception:
@@ -73,7 +85,7 @@ class Program:
         shape = self._shape(place, kind)
         self.interpreter.resize_tensor_input(details["index"], shape, strict=strict)
         if list(details["shape"]) != shape:
-            self.ready = self.ready and False
+            self.fed, self.ready = False, self.ready and False
 
     def resize_all(self, kind):
         for place in range(len(self.interpreter.get_input_details())):
@@ -112,10 +124,14 @@ class Program:
         return ""
 
     def get_outputs(self):
-        return self._read(self._without_handles(self.interpreter.get_output_details()), self.ran)
+        return (
+            self._read(self._plain(self.interpreter.get_output_details(), self.ran), self.ran)
+            if self.ran or self.fresh
+            else ""
+        )
 
     def get_inputs(self):
-        return self._read(self.interpreter.get_input_details(), self.fed)
+        return self._read(self._plain(self.interpreter.get_input_details(), self.fed), self.fed)
 
     def get_tensor(self, index):
         """Of the file's tensors, or of none that there is, where the value is defined."""
@@ -123,6 +139,8 @@ class Program:
 
     def hold(self, place):
         details = self.interpreter.get_input_details()[place]
+        if not self._plain([details], False):
+            return "no view"
         self.held.append(self.interpreter.tensor(details["index"])())
 
     def drop(self):
@@ -139,7 +157,9 @@ class Program:
         self.interpreter.reset_all_variables()
 
     def run_signature(self, key, k, kind):
-        """All of its inputs by name, or all but one."""
+        """All of its inputs by name, or all but one. Not under a view: TensorFlow's runner does not look for views when it moves memory."""
+        if self.held:
+            return "viewed"
         runner = self.interpreter.get_signature_runner(key)
         said = details_text([*runner.get_input_details().values()])
         places = {int(d["index"]): place for place, d in enumerate(self.interpreter.get_input_details())}
@@ -169,7 +189,7 @@ class Program:
         tensors = self.model["subgraphs"][0]["tensors"]
         if not 0 <= index < len(tensors):
             return True
-        if tensors[index]["type"] in HANDLES:
+        if tensors[index]["type"] in (*HANDLES, *PACKED):
             return False
         if self.model["buffers"][tensors[index]["buffer"]]["data"] is not None and not tensors[index]["is_variable"]:
             return True
@@ -185,9 +205,11 @@ class Program:
 
     # ---- helpers
 
-    def _without_handles(self, tensors):
+    def _plain(self, tensors, defined):
+        """Those whose bytes are values; strings only where they are defined."""
         kinds = self.model["subgraphs"][0]["tensors"]
-        return [details for details in tensors if kinds[details["index"]]["type"] not in HANDLES]
+        without = (*HANDLES, *([] if defined else [STRING]))
+        return [details for details in tensors if kinds[details["index"]]["type"] not in without]
 
     def _feed(self, k):
         return self.case.feeds[k % len(self.case.feeds)]

@@ -344,7 +344,7 @@ def one_operand(model, rng):
     graph = _main(model)
     for node in graph["operators"]:
         tensors = [graph["tensors"][t] for t in node["inputs"] if t >= 0]
-        if len(node["inputs"]) == len(tensors) == 2 and not node["custom_options"]:
+        if len(node["inputs"]) == len(tensors) == 2 and node["custom_options"] is None:
             a, b = tensors
             alike = all(str(a[key]) == str(b[key]) for key in ("shape", "type", "quantization"))
             if alike and not {*node["inputs"]}.intersection(_constants(model, graph)):

@@ -263,7 +263,8 @@ cdef class Core:
         self.enter()
         try:
             for g in self.subgraphs:
-                reset_variables(g.compilation)
+                if not reset_variables(g.compilation):
+                    raise RuntimeError("Variables have no memory before allocate_tensors().")
                 g.state_changes = 0
         finally:
             self.leave()

@@ -8,8 +8,7 @@
 | int16 | int8 | int64, or int32 with quantized_bias_type |
 | float32 | int8 | float32, hybrid, always asymmetric |
 
-The padding follows from the output's size alone; the input's height and width are not checked against it. A shape that is not constant
-makes the output dynamic.
+The padding follows from the output's size alone, unchecked against the input's. A shape that is not constant makes the output dynamic.
 
 Source: LiteRT:tflite/kernels/transpose_conv.cc.
 """
@@ -83,8 +82,7 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* y = context.output(node, 0)
     cdef int bias_option = table_i8(node.options, TRANSPOSE_CONV_QUANTIZED_BIAS_TYPE, 0)
     cdef TransposeConv* op
-    if (node.input_count < 3 or node.input_count > 4 or node.output_count != 1 or shape == NULL or w == NULL or x == NULL
-            or y == NULL):
+    if not 3 <= node.input_count <= 4 or node.output_count != 1 or shape == NULL or w == NULL or x == NULL or y == NULL:
         raise ValueError("TRANSPOSE_CONV wants an output shape, a filter, an input, an optional bias and one output")
     op = <TransposeConv*>context.persistent(sizeof(TransposeConv))
     node.data = op
@@ -117,6 +115,8 @@ cdef int prepare(Context context, Node* node) except -1:
             raise ValueError(text)
         context.set_shape(y, 4, <const int32_t*>shape.data)
         if set_output_size(op, <const int32_t*>shape.data) != 0:
+            if x.type != FLOAT32 or w.type == INT8:
+                check_quantized(w, "TRANSPOSE_CONV", "weights")
             raise LateRefusalError(text)
     if node.arithmetic == MICRO:
         prepare_bias_micro(context, x, b, INT16 if b != NULL and b.type == INT16 else INT64, op.shape.oc, &op.bias)
