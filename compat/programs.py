@@ -41,7 +41,7 @@ def _call(rng, inputs, tensors):
         *[
             (
                 "run_signature",
-                rng.choice([None, "other", "some", SECOND, "none"]),
+                rng.choice([None, "serving_default", "other", "some", SECOND, "none"]),
                 int(rng.integers(3)),
                 str(rng.choice(["own", "more", "less"])),
             )
