@@ -147,8 +147,10 @@ class Program:
         self.held.clear()
 
     def get_details(self):
+        """Of outputs before the first allocation and after an invoke: what is shaped while invoking has the file's shape until then."""
         details = self.interpreter.get_input_details()
-        return details_text(details + self.interpreter.get_output_details() if self.readable else details)
+        outputs = self.interpreter.get_output_details() if self.readable and (self.fresh or self.ran) else []
+        return details_text(details + outputs)
 
     def get_signature_list(self):
         return repr(self.interpreter.get_signature_list())

@@ -57,5 +57,5 @@ class Case:
         if self.options or self.resizes:
             found.update(repr((sorted(self.options.items()), sorted(self.resizes.items()))).encode())
         if self.program:
-            found.update(repr(self.program).encode())
+            found.update(f"calls {self.program!r}".encode())
         return found.hexdigest()

@@ -115,6 +115,8 @@ cdef int prepare(Context context, Node* node) except -1:
             raise ValueError(text)
         context.set_shape(y, 4, <const int32_t*>shape.data)
         if set_output_size(op, <const int32_t*>shape.data) != 0:
+            if x.type == INT16 and w.type != INT8:
+                raise ValueError(f"TRANSPOSE_CONV: types INT16 x {type_name(w.type)} are not supported")
             if x.type != FLOAT32 or w.type == INT8:
                 check_quantized(w, "TRANSPOSE_CONV", "weights")
             raise LateRefusalError(text)
@@ -150,11 +152,9 @@ cdef int read_shape(const Node* node, const Tensor* shape, const Tensor* w, cons
     g.kh = w.dims[1]
     g.kw = w.dims[2]
     g.group_ic = w.dims[3]
-    g.groups = 1
+    g.groups = g.dilation_h = g.dilation_w = 1
     g.stride_h = table_i32(node.options, TRANSPOSE_CONV_STRIDE_H, 0)
     g.stride_w = table_i32(node.options, TRANSPOSE_CONV_STRIDE_W, 0)
-    g.dilation_h = 1
-    g.dilation_w = 1
     if g.stride_h > 32767 or g.stride_w > 32767:
         raise ValueError(f"TRANSPOSE_CONV: strides {g.stride_h}, {g.stride_w} are too long")
     if (is_empty(g) and node.arithmetic == MICRO) or g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0:
