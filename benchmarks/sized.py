@@ -64,6 +64,9 @@ class SizedDraw(Draw):
     def width(self, low, high):
         return self._about(self.elements**0.45)
 
+    def bound(self):
+        return 8.0
+
     def widths(self, count, high):
         return [self.width(1, high) for _ in range(count)]
 

@@ -8,6 +8,7 @@ python -m compat --retype --mode all --seeds 1                # every operator w
 python -m compat --options --mode all --seeds 1               # options absent, out of range, too long
 python -m compat --odd --mode all --seeds 1 --op ADD          # scales out of the ordinary, sides of size 0
 python -m compat --placeholders --mode all --seeds 1          # allocated at sizes of 1, then resized; in branches that are not taken
+python -m compat --programs --mode all --seeds 1              # random sequences of calls, models of odd structure
 python -m compat --a tensorflow --b tensorflow:BUILTIN_WITHOUT_DEFAULT_DELEGATES --op ADD
 
 Exit code: 0 no difference beyond compat/deviations.py, 1 differences, 2 wrong usage or a side that cannot run.
@@ -25,6 +26,7 @@ from .models import find_models, model_cases
 from .odd import odd_cases
 from .options import optioned_cases
 from .placeholders import placeholder_cases
+from .programs import program_cases
 from .progress import track
 from .report import Tally, to_html, to_json, to_text
 from .retype import retyped_cases
@@ -32,7 +34,10 @@ from .run import Side, SideFailedError, run
 from .sides import load_side
 from .verdict import judge, say, write
 
-CHANGES = {"retype": retyped_cases, "options": optioned_cases, "odd": odd_cases, "placeholders": placeholder_cases}
+CHANGES = {
+    **{"retype": retyped_cases, "options": optioned_cases, "odd": odd_cases, "placeholders": placeholder_cases},
+    "programs": program_cases,
+}
 MODES = ("AUTO", "BUILTIN", "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 
 
@@ -66,6 +71,11 @@ def parser():
         "--placeholders",
         action="store_true",
         help="cases of the generators, first at sizes of 1 (see compat.placeholders)",
+    )
+    p.add_argument(
+        "--programs",
+        action="store_true",
+        help="random sequences of calls over the generators' cases, some of odd structure (see compat.programs)",
     )
     p.add_argument("--quick", action="store_true", help="one seed per kind, for CI: under 3 minutes on 2 cores")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="lanes; default: the number of CPUs")

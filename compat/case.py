@@ -22,8 +22,9 @@ class Case:
     some modes, or for types that it does not look at; then the report does not wonder); `text` describes the attributes
     for people. `options` are the interpreter's, by keyword. Without feeds the model is only allocated, after `resizes`
     (tensor -> shape), and what was planned is compared even if that fails. With `before` the model is first allocated at the file's
-    shapes and, where that holds arrays, runs on them; what raises is noted, and the feeds follow. `origins` are the ids of the
-    cases that this one was made of, the nearest first: what is excused of them is excused of this.
+    shapes and, where that holds arrays, runs on them; what raises is noted, and the feeds follow. With a
+    `program` its calls are made instead (see `calls`). `origins` are the ids of the cases that this one was made of, the nearest first:
+    what is excused of them is excused of this.
     """
 
     op: str
@@ -38,6 +39,7 @@ class Case:
     resizes: dict = field(default_factory=dict)
     before: list[np.ndarray] | None = None
     origins: tuple[str, ...] = ()
+    program: tuple = ()
 
     @property
     def id(self):
@@ -54,4 +56,6 @@ class Case:
             found.update(b"|")
         if self.options or self.resizes:
             found.update(repr((sorted(self.options.items()), sorted(self.resizes.items()))).encode())
+        if self.program:
+            found.update(f"calls {self.program!r}".encode())
         return found.hexdigest()

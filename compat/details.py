@@ -20,6 +20,11 @@ def described(interpreter):
     }
 
 
+def details_text(many):
+    """What several tensors' details say."""
+    return "; ".join(_text(details) for details in many)
+
+
 def _text(value):
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {_text(value[key])}" for key in value) + "}"

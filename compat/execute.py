@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 
+from .calls import Program
 from .details import described
 from .outcome import Array, Outcome
 
@@ -31,6 +32,9 @@ def _run(open_interpreter, case, mode, threads, outcome, plans):
     interpreter = open_interpreter(model, mode, threads, **case.options)
     if not case.feeds:
         _plan(interpreter, case, outcome, plans)
+    if case.program:
+        Program(interpreter, case, outcome).run()
+        return
     if case.before is not None:
         _before(interpreter, case, outcome)
     ready = False

@@ -46,6 +46,8 @@ class Outcome:
     reached, or the interpreter does not show its nodes. `plans[g]` are the execution plan of subgraph g and its delegate
     nodes [node, nodes that it runs, inputs, outputs]; None likewise. `details` are the main graph's tensors after the last
     invoke, as `details.described` has them. `before` is the type, the call and the text of what was raised at the file's shapes.
+    `calls` are those of a program: the call, the type of what it raised, what that or the call says, and how many arrays were read
+    until then.
     """
 
     status: str
@@ -58,6 +60,7 @@ class Outcome:
     plans: list | None = None
     details: dict | None = None
     before: list | None = None
+    calls: list = field(default_factory=list)
 
     def summary(self):
         """For people: "ok", "raised ValueError in invoke: ...", "crashed (SIGABRT): ..."."""
@@ -69,6 +72,8 @@ class Outcome:
         plain = asdict(self)
         if self.before is None:
             del plain["before"]
+        if not self.calls:
+            del plain["calls"]
         for arrays in plain["invokes"]:
             for array in arrays:
                 array["data"] = base64.b64encode(array["data"]).decode()
@@ -92,16 +97,33 @@ def difference(a, b, calls=True):
     found = _delegates_difference(a.delegates, b.delegates) or _plans_difference(a.plans, b.plans)
     if found:
         return found
-    for i, (outputs_a, outputs_b) in enumerate(zip(a.invokes, b.invokes, strict=False)):
+    n, found = _calls_difference(a.calls, b.calls)
+    return _arrays_difference(a.invokes[:n], b.invokes[:n]) or found or details_difference(a.details, b.details)
+
+
+def _arrays_difference(a, b):
+    for i, (outputs_a, outputs_b) in enumerate(zip(a, b, strict=False)):
         if len(outputs_a) != len(outputs_b):
             return f"invoke {i}: {len(outputs_a)} <> {len(outputs_b)} outputs"
         for k, (x, y) in enumerate(zip(outputs_a, outputs_b, strict=True)):
             found = _array_difference(x, y)
             if found:
                 return f"invoke {i}, output {k}: {found}"
-    if len(a.invokes) != len(b.invokes):
-        return f"{len(a.invokes)} <> {len(b.invokes)} invokes"
-    return details_difference(a.details, b.details)
+    return None if len(a) == len(b) else f"{len(a)} <> {len(b)} invokes"
+
+
+def _calls_difference(a, b):
+    """(how many arrays were read until then, the first call of a program that is not the same); (None, None): there is none."""
+    for i, (x, y) in enumerate(zip(a, b, strict=True)):
+        if x[1] != y[1] or (not x[1] and x[2] != y[2]):
+            first, second = (
+                "ok" if not call[1] else f"raised {call[1]} in {call[0].partition('(')[0]}: {call[2]}"
+                for call in (x, y)
+            )
+            if not x[1] and not y[1]:
+                first, second = x[2], y[2]
+            return min(x[3], y[3]), f"call {i}, {x[0]}: {first}  <>  {second}"
+    return None, None
 
 
 def _raised(before):

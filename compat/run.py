@@ -6,6 +6,7 @@ Results come as they are ready. The first side decides: where its process dies o
 """
 
 import queue
+import re
 import threading
 from dataclasses import dataclass
 from itertools import product
@@ -56,7 +57,7 @@ def judge(case, mode, a, b, same_side=False):
     found = difference(a, b, calls=mode != "MICRO")  # TFLM's kernels look at many types when they run only
     if found is None:
         return Result(case, mode, a, b, EQUAL if a.status == "ok" else REFUSED)
-    what = found.removeprefix("before: ")
+    what = re.sub(r"^(before|call \d+, \w+\(.*?\)): ", "", found)
     deviation = next(filter(None, (deviation_for(name, what, mode) for name in (case.id, *case.origins))), None)
     if deviation:
         return Result(case, mode, a, b, DEVIATES, found, deviation.reason)

@@ -254,6 +254,7 @@ cdef class Core:
         if strict:
             check_strict(g, i, rank, dims)
         g.resize_tensor(i, rank, dims)
+        g.ready = g.ready and (g.tensors[i].type == STRING or g.tensors[i].bytes > 0)     # without memory any shape is a new one
         return 0
 
     def reset_variables(self):
@@ -262,7 +263,8 @@ cdef class Core:
         self.enter()
         try:
             for g in self.subgraphs:
-                reset_variables(g.compilation)
+                if not reset_variables(g.compilation):
+                    raise RuntimeError("Variables have no memory before allocate_tensors().")
                 g.state_changes = 0
         finally:
             self.leave()
@@ -297,6 +299,7 @@ cdef class Core:
         cdef Py_buffer buffer
         if tensor.type == STRING:
             store_strings(g.allocator, tensor, checked_strings(g, t, value))
+            g.written_strings.add(t)
             note_write(g, t)
             return 0
         if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type] or not has_plain_type(tensor):
@@ -308,7 +311,7 @@ cdef class Core:
                 if g.ready:
                     self.guard()
                 open_constant(g, t)
-            if tensor.data == NULL or is_internal(&g.graph, t):
+            if (tensor.data == NULL and tensor.bytes > 0) or is_internal(&g.graph, t):
                 raise ValueError(
                     "Cannot set tensor: Tensor is unallocated. Try calling allocate_tensors() first")
             if PyBuffer_IsContiguous(&buffer, b"C"):

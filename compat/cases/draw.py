@@ -75,6 +75,10 @@ class Draw:
         """Of a matrix or a layer."""
         return self.between(low, high)
 
+    def bound(self):
+        """Of a state that would grow from step to step; 0: none. Benchmarks, which take many steps, have one."""
+        return 0.0
+
     def widths(self, count, high):
         """Several of 1 to high."""
         return self.shape(count, high)

@@ -185,6 +185,7 @@ def lstm(d):
     unusual = [name for name in _ACTIVATIONS if name in d.variant]
     if unusual:
         options["fused_activation_function"] = _ACTIVATIONS[unusual[0]]
+        options["cell_clip"] = d.bound()
     if d.op != "LSTM":
         options["time_major"] = "time major" in d.variant
     scales = []

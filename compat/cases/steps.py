@@ -183,7 +183,8 @@ def pool(g, op, x, activation=None):
 @step("SOFTMAX", "LOG_SOFTMAX", "L2_NORMALIZATION", on=FLOAT)
 def softmax(g, op, x):
     options = {"beta": 1.0} if op == "SOFTMAX" else {}
-    return g.add(op, [x], x.shape, **options) if x.shape else None
+    highest = 4 if op == "L2_NORMALIZATION" else 8
+    return g.add(op, [x], x.shape, **options) if 1 <= len(x.shape) <= highest else None
 
 
 @step("SOFTMAX", on=QUANTIZED)

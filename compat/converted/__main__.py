@@ -2,6 +2,7 @@
 
     python -m compat.converted --into DIR --seeds 8
     python -m compat.converted --into DIR --family rotary --seed 7012 --mode AUTO
+    python -m compat.converted --into DIR --programs    # random calls, signatures among them, instead of invokes (see `compat.programs`)
 
 DIR keeps the converted models (a file each), so that a second call converts nothing. What TensorFlow does not convert is counted, with its
 reason under --verbose. Exit code: 0 no difference, 1 differences, 2 wrong usage or nothing converted.
@@ -12,7 +13,10 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+
 from ..case import MODES
+from ..programs import PLAIN, programmed
 from ..progress import track
 from ..report import Tally, to_text
 from ..run import REFUSED, Side, run
@@ -31,6 +35,7 @@ def parser():
     p.add_argument("--first", type=int, default=0, help="the first seed (%(default)s)")
     p.add_argument("--seed", type=int, help="only this seed")
     p.add_argument("--mode", action="append", choices=MODES, help="repeatable; default: all")
+    p.add_argument("--programs", action="store_true", help="random sequences of calls (see compat.programs)")
     p.add_argument("--threads", type=int, nargs="+", default=[1], help="num_threads of both sides")
     p.add_argument("--jobs", type=int, default=1, help="lanes (%(default)s)")
     p.add_argument("--verbose", action="store_true", help="list what is not converted, and every difference")
@@ -53,6 +58,8 @@ def main(argv=None):
     cases, without = load(args.into, names)
     if not cases:
         raise UsageError("TensorFlow converts none of these programs")
+    if args.programs:
+        cases = [programmed(case, np.random.default_rng([case.seed, 1]), PLAIN) for case in cases]
     tally = Tally(("tensorflow", "tflm_cy"))
     tally.command = ("python", "-m", "compat.converted", "--into", str(args.into))
     started = time.monotonic()

@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from ..builder import read_model
+from ..builder import pack_bits, read_model, write_model
 from ..builder.schema import ENUMS, OPERATORS
 from ..case import Case
 from . import ProgramDraw, families
@@ -47,6 +47,9 @@ def make_case(tf, family, seed, invokes=3):
     model = convert(d, program, form)
     feeds = [fed(d, program, model) for _ in range(invokes)]
     before = [] if d.flag() else None
+    if form in ("dynamic_range", "int8") and np.random.default_rng([crc32(family.encode()), seed, 4]).random() < 0.4:
+        narrowed = with_int4_weights(model)
+        model, form = (model, form) if narrowed is None else (narrowed, f"{form}, int4 weights")
     operators = operators_of(model)
     variant = "converted, SUM of int16" if "SUM of int16" in operators else "converted"
     return Case(family, form, variant, seed, model, feeds, " ".join(sorted(operators)), None, before=before)
@@ -111,6 +114,26 @@ def converted(d, program, form, converter):
         sparse = tf.lite.Optimize.EXPERIMENTAL_SPARSITY
         converter.optimizations = [sparse, *([tf.lite.Optimize.DEFAULT] if d.flag() else [])]
     return bytes(converter.convert())
+
+
+def with_int4_weights(content):
+    """The model with the int8 weights of its products in 4 bits, as quantizers of their own write them; None: there are none."""
+    model, changed = read_model(content), False
+    for graph in model["subgraphs"]:
+        for node in graph["operators"]:
+            code = model["operator_codes"][node["opcode_index"]]
+            name = OPERATORS[max(code["builtin_code"], code["deprecated_builtin_code"])]
+            tensor = graph["tensors"][node["inputs"][1]] if name in ("FULLY_CONNECTED", "CONV_2D") else None
+            data = None if tensor is None else model["buffers"][tensor["buffer"]]["data"]
+            if data is None or tensor["type"] != ENUMS["TensorType"]["INT8"] or tensor["sparsity"] is not None:
+                continue
+            values = np.clip(np.rint(np.frombuffer(bytes(data), np.int8) / 16), -8, 7)
+            model["buffers"].append({"data": pack_bits(values, 4)})
+            scale = np.asarray(tensor["quantization"]["scale"], np.float32) * np.float32(16)
+            tensor["quantization"] = {**tensor["quantization"], "scale": scale}
+            tensor["type"], tensor["buffer"] = ENUMS["TensorType"]["INT4"], len(model["buffers"]) - 1
+            changed = True
+    return write_model(model) if changed else None
 
 
 def prune(d, network):

@@ -28,7 +28,7 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, CONSTANT, DYNAMIC, INT2, INT4, INT32, INT64, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, bytes_of, count,
     is_constant, is_packed, shape_of, type_name,
 )
-from tflm_cy.graph.view cimport view
+from tflm_cy.graph.view cimport view_of
 
 NULL_DATA = "Tensor data is null. Run allocate_tensors() first"
 
@@ -39,6 +39,7 @@ ARRAY_TYPES = [np.dtype(name) for name in (
 cdef list DTYPE_OF = ARRAY_TYPES
 PACKED_RANGES = {INT4: (-8, 7), INT2: (-2, 1), UINT4: (0, 15)}
 cdef object empty = np.empty
+cdef uint8_t nothing = 0         # where a view without elements begins
 cdef object ndarray = np.ndarray
 NUMPY_TYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
@@ -196,7 +197,7 @@ cdef void write_value(Tensor* tensor, const Py_buffer* value) noexcept:
     """Copy a C-contiguous array that has the tensor's dtype and shape."""
     if is_packed(tensor):
         pack(<const int8_t*>value.buf, <uint8_t*>tensor.data, count(tensor), tensor.type)
-    else:
+    elif tensor.bytes > 0:
         memcpy(tensor.data, value.buf, min(<size_t>value.len, tensor.bytes))
 
 
@@ -223,11 +224,10 @@ cdef object view_value(Subgraph g, int t):
     if is_packed(tensor) or (tensor.sparsity != NULL and is_constant(tensor)):
         return read_value(g, t, tuple(shape_of(tensor)))
     expect_readable(g, t)
-    if tensor.bytes == 0:
-        return read_value(g, t, tuple(shape_of(tensor)))         # nothing to look at
     note_write(g, t)
     dtype = scalar_type(tensor.type) if tensor.type == BFLOAT16 else DTYPE_OF[tensor.type]
-    array = ndarray(tuple(shape_of(tensor)), dtype, view(g, tensor, tensor.allocation == CONSTANT))
+    base = view_of(g, tensor.data if tensor.bytes > 0 else &nothing, tensor.bytes, tensor.allocation == CONSTANT)
+    array = ndarray(tuple(shape_of(tensor)), dtype, base)
     return array if tensor.rank > 0 else array[()]
 
 
@@ -270,7 +270,7 @@ cdef int expect_readable(Subgraph g, int t) except -1:
         raise ValueError(
             f"{NULL_DATA}: tensor {t} '{tensor_name(g, t)}' lies inside of a delegate; to read it construct the interpreter with "
             "experimental_preserve_all_tensors=True")
-    if tensor.data == NULL and not (g.ready and tensor.allocation == DYNAMIC and count(tensor) == 0):
+    if tensor.data == NULL and count(tensor) > 0:
         raise ValueError(NULL_DATA)
     if is_overwritten(&g.graph, g.memory, g.scratch_buffers, t):
         raise ValueError(

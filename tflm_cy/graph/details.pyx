@@ -63,7 +63,7 @@ cdef list stored_shape(const uint8_t* table):
 cdef list signature_of(Subgraph g, int t):
     """shape_signature of the file, [] when it has none, or strings were written, which forgets it."""
     cdef const Tensor* tensor = &g.tensors[t]
-    if tensor.type == STRING and tensor.data != NULL and not is_constant(tensor) and not may_be_unset(g, tensor):
+    if tensor.type == STRING and tensor.data != NULL and not is_constant(tensor) and (t in g.written_strings or not may_be_unset(g, tensor)):
         return []
     cdef Vector vector = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t), TENSOR_SHAPE_SIGNATURE)
     return [load_i32(vector.data + 4 * i) for i in range(vector.length)]
@@ -81,16 +81,17 @@ cdef bint may_be_unset(Subgraph g, const Tensor* tensor):
 
 
 cdef int check_strict(Subgraph g, int t, int rank, const int32_t* dims) except -1:
-    """Of a new shape: only dimensions that the signature leaves open may differ."""
+    """Of a new shape: only dimensions that the signature leaves open may differ from it, whatever shape there was since."""
     cdef const Tensor* tensor = &g.tensors[t]
     cdef list signature = signature_of(g, t)
-    cdef int d
+    cdef int expected, d
     if rank != tensor.rank:
         raise RuntimeError(
             f"Attempting to resize tensor {t} of rank {tensor.rank} to rank {rank}. ResizeInputTensorStrict only allows "
             "mutating unknown dimensions identified by -1.")
     for d in range(rank):
-        if dims[d] != tensor.dims[d] and (d >= len(signature) or signature[d] != -1):
+        expected = signature[d] if d < len(signature) else tensor.dims[d]
+        if expected != -1 and dims[d] != expected:
             raise RuntimeError(
                 f"Attempting to resize dimension {d} of tensor {t} with value {tensor.dims[d]} to {dims[d]}. "
                 "ResizeInputTensorStrict only allows mutating unknown dimensions identified by -1.")

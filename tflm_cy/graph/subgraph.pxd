@@ -49,6 +49,7 @@ cdef class Subgraph(Context):
     cdef bint running
     cdef readonly int generation     # counts real allocations: shapes and addresses may differ between two numbers
     cdef readonly set resized        # inputs whose shape changed since the last allocate
+    cdef readonly set written_strings  # string tensors that somebody outside has set
     cdef long runs                   # since the last allocate; 0 behind one that failed
     cdef long state_changes          # runs, and writes of variables from outside, since variables were initialized
     cdef bint touched                # an input may have been written to since the last run

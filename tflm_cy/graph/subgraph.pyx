@@ -46,7 +46,7 @@ cdef class Subgraph(Context):
 
     def __cinit__(self):
         self.partitions, self.registrations, self.operator_names = [], [], []
-        self.resized = set()
+        self.resized, self.written_strings = set(), set()
 
     def __dealloc__(self):
         free(self.scratch_buffers)

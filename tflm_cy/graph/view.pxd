@@ -2,7 +2,6 @@
 from libc.stddef cimport size_t
 
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport Tensor
 
 
 cdef class View:
@@ -12,5 +11,4 @@ cdef class View:
     cdef bint readonly
 
 
-cdef View view(Subgraph owner, const Tensor* tensor, bint readonly)
 cdef View view_of(Subgraph owner, void* data, size_t bytes, bint readonly)

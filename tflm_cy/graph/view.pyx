@@ -8,11 +8,10 @@ from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stddef cimport size_t
 
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport Tensor
 
 
 cdef class View:
-    """Made by `view`; give it to numpy.ndarray as its buffer."""
+    """Made by `view_of`; give it to numpy.ndarray as its buffer."""
 
     def __dealloc__(self):
         if self.owner is not None:
@@ -24,11 +23,6 @@ cdef class View:
 
     def __releasebuffer__(self, Py_buffer* buffer):
         pass
-
-
-cdef View view(Subgraph owner, const Tensor* tensor, bint readonly):
-    """A view of a tensor that has memory."""
-    return view_of(owner, tensor.data, tensor.bytes, readonly)
 
 
 cdef View view_of(Subgraph owner, void* data, size_t bytes, bint readonly):

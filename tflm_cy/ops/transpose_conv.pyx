@@ -8,8 +8,7 @@
 | int16 | int8 | int64, or int32 with quantized_bias_type |
 | float32 | int8 | float32, hybrid, always asymmetric |
 
-The padding follows from the output's size alone; the input's height and width are not checked against it. A shape that is not constant
-makes the output dynamic.
+The padding follows from the output's size alone, unchecked against the input's. A shape that is not constant makes the output dynamic.
 
 Source: LiteRT:tflite/kernels/transpose_conv.cc.
 """
@@ -83,8 +82,7 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* y = context.output(node, 0)
     cdef int bias_option = table_i8(node.options, TRANSPOSE_CONV_QUANTIZED_BIAS_TYPE, 0)
     cdef TransposeConv* op
-    if (node.input_count < 3 or node.input_count > 4 or node.output_count != 1 or shape == NULL or w == NULL or x == NULL
-            or y == NULL):
+    if not 3 <= node.input_count <= 4 or node.output_count != 1 or shape == NULL or w == NULL or x == NULL or y == NULL:
         raise ValueError("TRANSPOSE_CONV wants an output shape, a filter, an input, an optional bias and one output")
     op = <TransposeConv*>context.persistent(sizeof(TransposeConv))
     node.data = op
@@ -117,6 +115,10 @@ cdef int prepare(Context context, Node* node) except -1:
             raise ValueError(text)
         context.set_shape(y, 4, <const int32_t*>shape.data)
         if set_output_size(op, <const int32_t*>shape.data) != 0:
+            if x.type == INT16 and w.type != INT8:
+                raise ValueError(f"TRANSPOSE_CONV: types INT16 x {type_name(w.type)} are not supported")
+            if x.type != FLOAT32 or w.type == INT8:
+                check_quantized(w, "TRANSPOSE_CONV", "weights")
             raise LateRefusalError(text)
     if node.arithmetic == MICRO:
         prepare_bias_micro(context, x, b, INT16 if b != NULL and b.type == INT16 else INT64, op.shape.oc, &op.bias)
@@ -150,11 +152,9 @@ cdef int read_shape(const Node* node, const Tensor* shape, const Tensor* w, cons
     g.kh = w.dims[1]
     g.kw = w.dims[2]
     g.group_ic = w.dims[3]
-    g.groups = 1
+    g.groups = g.dilation_h = g.dilation_w = 1
     g.stride_h = table_i32(node.options, TRANSPOSE_CONV_STRIDE_H, 0)
     g.stride_w = table_i32(node.options, TRANSPOSE_CONV_STRIDE_W, 0)
-    g.dilation_h = 1
-    g.dilation_w = 1
     if g.stride_h > 32767 or g.stride_w > 32767:
         raise ValueError(f"TRANSPOSE_CONV: strides {g.stride_h}, {g.stride_w} are too long")
     if (is_empty(g) and node.arithmetic == MICRO) or g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0:

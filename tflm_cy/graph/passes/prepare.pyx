@@ -292,18 +292,21 @@ cdef int allocate_variables(Compilation c) except -1:
         tensor = &c.graph.tensors[t]
         if tensor.allocation == VARIABLE:
             tensor.data = c.allocator.arena.allocate_tail(tensor.bytes, c.allocator.alignment, KIND_VARIABLE)
-    return reset_variables(c)
+    reset_variables(c)
+    return 0
 
 
-cdef int reset_variables(Compilation c) except -1:
-    """Zero every variable tensor; int8 ones get their zero point."""
+cdef bint reset_variables(Compilation c) noexcept:
+    """Zero every variable tensor; int8 ones get their zero point. False: there is one without memory, at which this ends."""
     cdef Tensor* tensor
     cdef int t
     for t in range(c.graph.tensor_count):
         tensor = &c.graph.tensors[t]
-        if tensor.allocation == VARIABLE and tensor.data != NULL:
+        if tensor.allocation == VARIABLE:
+            if tensor.data == NULL:
+                return False
             memset(tensor.data, tensor.zero_point if tensor.type == INT8 else 0, tensor.bytes)
-    return 0
+    return True
 
 
 # ---------------------------------------------------------------- what went wrong

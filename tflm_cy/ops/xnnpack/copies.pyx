@@ -226,12 +226,12 @@ cdef int prepare_concatenation(Context context, Node* node) except -1:
     for i in range(node.input_count):
         x = operand(context, node, i)
         want_copyable(x, y, "CONCATENATION")
-        if x.rank != first.rank:
-            raise ValueError(f"CONCATENATION: shapes {shape_of(first)} and {shape_of(x)} differ in rank")
-        for d in range(first.rank):
+        if x.rank != first.rank and refusal is None:
+            refusal = f"CONCATENATION: shapes {shape_of(first)} and {shape_of(x)} differ in rank"
+        for d in range(min(first.rank, x.rank)):
             if d != axis and x.dims[d] != first.dims[d] and refusal is None:
                 refusal = f"CONCATENATION: shapes {shape_of(first)} and {shape_of(x)} differ outside of axis {axis}"
-        total += x.dims[axis]
+        total += x.dims[axis] if axis < x.rank else 0
     if total > 0x7FFFFFFF:
         raise ValueError(f"CONCATENATION: the axis becomes too long: {total}")
     dims[axis] = <int32_t>total
