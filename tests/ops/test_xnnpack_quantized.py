@@ -35,6 +35,11 @@ def requantized(sums, scales, zero_point, dtype):
     return narrowed(np.rint(sums.astype(F32) * F32(scales)) + zero_point, dtype)
 
 
+def averaged(total, scale, offset):
+    """One product and one sum, on aarch64 fused."""
+    return (total.astype(float) * float(scale) + float(offset)).astype(F32) if AARCH64 else total * scale + offset
+
+
 def half_up(values):
     return np.floor(values + 0.5)
 
@@ -326,14 +331,29 @@ def test_reductions(dtype):
     y = Tensor([2, 3], dtype, scale=2.0, zero_point=20)
     total = x.astype(int).sum((1, 2)).astype(F32)
     [got] = run_quantized("SUM", tensors, [y], [x])
-    same(got, narrowed(away(total * F32(0.25) + (F32(20) - F32(90) * F32(0.25))), dtype))
+    same(got, narrowed(away(averaged(total, F32(0.25), F32(20) - F32(90) * F32(0.25))), dtype))
     scale = F32(0.25) * (F32(1) / F32(30))
     [got] = run_quantized("MEAN", tensors, [y], [x])
-    same(got, narrowed(away(total * scale + (F32(20) - F32(90) * scale)), dtype))
+    same(got, narrowed(away(averaged(total, scale, F32(20) - F32(90) * scale)), dtype))
     [got] = run_quantized("REDUCE_MAX", tensors, [y], [x])
     same(got, x.max((1, 2)))
     [got] = run_quantized("REDUCE_MIN", tensors, [y], [x])
     same(got, x.min((1, 2)))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("outputs", [1, 37])
+def test_an_average_is_rounded_twice_but_on_aarch64(dtype, outputs):
+    """-171 / 18 - 18 + 29 is 1.5, of a fused product and sum less than that."""
+    x = np.full((18, outputs), -9, np.int8)
+    x[:9] = -10
+    low = LIMITS[dtype][0] + 128
+    x = (x + low).astype(dtype)
+    tensors = [Tensor(x.shape, dtype, scale=1.0, zero_point=18 + low), Tensor.constant(np.array([0], np.int32))]
+    [got] = run_quantized("MEAN", tensors, [Tensor([outputs], dtype, scale=1.0, zero_point=29)], [x])
+    scale = F32(1) / F32(18)
+    want = averaged(x.astype(int).sum(0).astype(F32), scale, F32(29) - F32(18 * (18 + low)) * scale)
+    same(got, narrowed(away(want), dtype))
 
 
 def test_an_axis_that_is_named_twice():

@@ -14,8 +14,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.activation cimport (
     HardSwish, Sigmoid16, TwoSided, clip_run, elu_f32, elu_run, fill_sigmoid, gelu_approximate_run, hard_swish, hard_swish_run,
-    leaky_relu_run,
-    logistic_half_run, logistic_run, logistic_s16, prelu_f32, prelu_s16, prelu_s8, prelu_u8, relu_run, table_gelu,
+    leaky_relu_run, logistic_half_run, logistic_run, logistic_s16, prelu_f32, prelu_s16, prelu_s8, prelu_u8, relu_run, table_gelu,
     table_gelu_approximate, table_logistic, table_tanh, tanh_half_run, tanh_run, tanh_s16, two_sided, two_sided_s16,
 )
 from tflm_cy.arithmetic.fixed_point cimport Range32, quantize_edge, quantize_multiplier

@@ -1,4 +1,4 @@
-"""What definitions outside of the delegate take from the machine: one table, which `show_config` shows.
+"""What definitions take from the machine beside the delegate's generations: one table, which `show_config` shows.
 
     taken("aarch64")["SOFTMAX"]        # "sums of four lanes"
 
@@ -21,16 +21,22 @@ TABLE = {
         "denormals are zeros, but of a single row",
     ),
     "DEQUANTIZE, optimized": ("rounded", "fused"),
+    "EMBEDDING_LOOKUP_SPARSE": ("products rounded", "products fused"),
     "FLOOR, LOGISTIC, ROUND, TANH, float16": ("NaN keeps its payload", "NaN keeps its sign"),
     "GELU without approximate, float32": ("polynomials of rounded steps", "polynomials of fused steps"),
+    "HARD_SWISH, 8 bits, optimized": ("halves away from zero", "halves up in blocks of eight"),
     "L2_POOL_2D, LOCAL_RESPONSE_NORMALIZATION, reference": ("products rounded", "products fused"),
     "LOCAL_RESPONSE_NORMALIZATION, optimized": ("inverses by RCPPS", "inverses by FRECPE"),
     "LOGISTIC, TANH, POW, optimized": ("polynomials of rounded steps", "polynomials of fused steps"),
     "LSTM, RNN, SVDF, float32": ("products rounded", "products fused"),
+    "LSTM, int8, layer normalization": ("products wrap", "squares wrap in blocks of eight, halves up in blocks of 16"),
+    "MEAN, SUM, 8 bits, delegated": ("products rounded", "products fused"),
     "MEAN, SOFTMAX, LOG_SOFTMAX, optimized": ("sums of eight lanes", "sums of four lanes"),
     "RESIZE_BILINEAR": ("corners rounded", "corners fused"),
+    "SOFTMAX, 8 bits, optimized": ("exponentials of float32", "exponentials of 16 bits"),
     "float32 values, 8-bit weights": ("halves up, product rounded", "halves away from zero, product fused"),
     "products of bytes, optimized": ("rounded twice", "rounded once"),
+    "products of uint8 with weights, MUL of 8 bits, delegated": ("to nearest even", "halves up"),
     "tables of int16": ("products rounded", "products fused"),
     "what int32 cannot hold": ("INT32_MIN", "the nearest value, NaN 0"),
 }
