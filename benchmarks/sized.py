@@ -32,7 +32,7 @@ UNUSUAL = (
         "no scale",
     ),
     *("unknown", "one pixel", "scalar condition", "rank 0", "repeated", "to scalar", "to one", "one value", "jump"),
-    *("no rows", "extremes", "unsorted", "nan", "other scale", "int32 state", "many", "sign bit", "saturat"),
+    *("no rows", "extremes", "unsorted", "nan", "other scale", "int32 state", "many", "sign bit", "saturat", "halves"),
 )
 
 

@@ -345,7 +345,7 @@ def test_reductions(dtype):
 @pytest.mark.parametrize("outputs", [1, 37])
 def test_an_average_is_rounded_twice_but_on_aarch64(dtype, outputs):
     """-171 / 18 - 18 + 29 is 1.5, of a fused product and sum less than that."""
-    x = np.full((18, outputs), -9, np.int8)
+    x = np.full((18, outputs), -9)
     x[:9] = -10
     low = LIMITS[dtype][0] + 128
     x = (x + low).astype(dtype)

@@ -109,17 +109,7 @@ cdef int prepare(Context context, Node* node) except -1:
         if y.rank != 4 or set_output_size(op, y.dims) != 0:
             raise ValueError(f"TRANSPOSE_CONV: output {shape_of(y)} does not fit {op.shape.batches} images and {op.shape.oc} channels")
     else:
-        text = (f"TRANSPOSE_CONV: output shape {[(<const int32_t*>shape.data)[d] for d in range(4)]} does not fit "
-                f"{op.shape.batches} images and {op.shape.oc} channels")
-        if min([(<const int32_t*>shape.data)[d] for d in range(4)]) < 0:
-            raise ValueError(text)
-        context.set_shape(y, 4, <const int32_t*>shape.data)
-        if set_output_size(op, <const int32_t*>shape.data) != 0:
-            if x.type == INT16 and w.type != INT8:
-                raise ValueError(f"TRANSPOSE_CONV: types INT16 x {type_name(w.type)} are not supported")
-            if x.type != FLOAT32 or w.type == INT8:
-                check_quantized(w, "TRANSPOSE_CONV", "weights")
-            raise LateRefusalError(text)
+        set_given_shape(context, op, shape, w, x, y)
     if node.arithmetic == MICRO:
         prepare_bias_micro(context, x, b, INT16 if b != NULL and b.type == INT16 else INT64, op.shape.oc, &op.bias)
     else:
@@ -138,20 +128,30 @@ cdef int prepare(Context context, Node* node) except -1:
     return 0
 
 
+cdef int set_given_shape(Context context, TransposeConv* op, const Tensor* shape, const Tensor* w, const Tensor* x, Tensor* y) except -1:
+    """The constant one. Where it does not fit, TensorFlow looks at the weights first and refuses while invoking."""
+    cdef const int32_t* given = <const int32_t*>shape.data
+    text = f"TRANSPOSE_CONV: output shape {[given[d] for d in range(4)]} does not fit {op.shape.batches} images and {op.shape.oc} channels"
+    if min([given[d] for d in range(4)]) < 0:
+        raise ValueError(text)
+    context.set_shape(y, 4, given)
+    if set_output_size(op, given) != 0:
+        if x.type == INT16 and w.type != INT8:
+            raise ValueError(f"TRANSPOSE_CONV: types INT16 x {type_name(w.type)} are not supported")
+        if x.type != FLOAT32 or w.type == INT8:
+            check_quantized(w, "TRANSPOSE_CONV", "weights")
+        raise LateRefusalError(text)
+    return 0
+
+
 cdef int read_shape(const Node* node, const Tensor* shape, const Tensor* w, const Tensor* x, TransposeConv* op) except -1:
     cdef ConvShape* g = &op.shape
     if shape.type != INT32 or shape.rank != 1 or (is_constant(shape) and shape.dims[0] != 4):
         raise ValueError(f"TRANSPOSE_CONV: the output shape must be int32 [4], got {type_name(shape.type)} {shape_of(shape)}")
     if x.rank != 4 or w.rank != 4:
         raise ValueError(f"TRANSPOSE_CONV: NumDimensions(input) != 4: input {shape_of(x)}, weights {shape_of(w)}")
-    g.batches = x.dims[0]
-    g.ih = x.dims[1]
-    g.iw = x.dims[2]
-    g.ic = x.dims[3]
-    g.oc = w.dims[0]
-    g.kh = w.dims[1]
-    g.kw = w.dims[2]
-    g.group_ic = w.dims[3]
+    g.batches, g.ih, g.iw, g.ic = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
+    g.oc, g.kh, g.kw, g.group_ic = w.dims[0], w.dims[1], w.dims[2], w.dims[3]
     g.groups = g.dilation_h = g.dilation_w = 1
     g.stride_h = table_i32(node.options, TRANSPOSE_CONV_STRIDE_H, 0)
     g.stride_w = table_i32(node.options, TRANSPOSE_CONV_STRIDE_W, 0)
@@ -180,8 +180,7 @@ cdef int set_output_size(TransposeConv* op, const int32_t* dims) noexcept nogil:
     cdef ConvShape* g = &op.shape
     if dims[0] != g.batches or dims[3] != g.oc or dims[1] < 0 or dims[2] < 0:
         return -1
-    g.oh = dims[1]
-    g.ow = dims[2]
+    g.oh, g.ow = dims[1], dims[2]
     g.pad_h = pad_before(g.oh, g.kh, g.stride_h, 1, windows_along(op.padding, g.oh, g.kh, g.stride_h, 1))
     g.pad_w = pad_before(g.ow, g.kw, g.stride_w, 1, windows_along(op.padding, g.ow, g.kw, g.stride_w, 1))
     if op.columns:

@@ -29,7 +29,6 @@ from tflm_cy.schema.option_slots cimport (
 )
 from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.conv_f32 cimport ConvF32
-from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import OwnRefusalError
 
