@@ -10,6 +10,7 @@ import os
 import platform
 import subprocess
 import sys
+import threading
 import zlib
 from functools import cache
 from importlib import metadata
@@ -92,6 +93,6 @@ class OutcomeCache:
             return
         file = self._file(case_digest, mode, threads)
         file.parent.mkdir(parents=True, exist_ok=True)
-        partial = file.with_suffix(f".{os.getpid()}")
+        partial = file.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         partial.write_bytes(zlib.compress(json.dumps(outcome.to_json()).encode(), 1))
         partial.replace(file)

@@ -56,3 +56,13 @@ def test_an_axis_out_of_range_is_refused(axis, fed):
 def test_other_types_are_refused():
     with pytest.raises(REFUSED):
         cumsum(np.zeros(3, np.int8), 0)
+
+
+@pytest.mark.parametrize("shape", [(6,), (6, 1), (6, 3), (6, 8), (2, 6, 11)])
+def test_of_two_nan_the_sum_keeps_its_own(shape):
+    axis = max(len(shape) - 2, 0)
+    steps = np.zeros((6, *np.delete(shape, axis)), np.uint32)
+    steps[1], steps[3] = 0x7FC12345, 0x7FC54321
+    bits = np.ascontiguousarray(np.moveaxis(steps, 0, axis))
+    got = cumsum(bits.view(np.float32), axis, exclusive=False, reverse=False).view(np.uint32)
+    assert set(np.moveaxis(got, axis, 0)[1:].ravel().tolist()) == {0x7FC12345}

@@ -7,6 +7,7 @@ Source: LiteRT:tflite/kernels/cumsum.cc.
 from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.micro.sums8 cimport Sums8, cumulate8, sums8
+from tflm_cy.arithmetic.nan_order cimport add_first, add_runs
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, INT64, Tensor, count, count_range, is_constant, type_name
 from tflm_cy.ops.arity cimport expect_arity
@@ -63,12 +64,15 @@ cdef inline void accumulate_row(const summable* x, summable* y, int64_t size, in
     cdef summable total = y[0]
     cdef int64_t i
     for i in range(size - 1):
-        total = total + x[i * stride]
+        if summable is float:
+            total = add_first(total, x[i * stride])
+        else:
+            total = total + x[i * stride]
         y[(i + 1) * stride] = total
 
 
 cdef void accumulate(const summable* x, summable* y, int64_t outer, int64_t size, int64_t inner, bint exclusive, bint reverse) noexcept nogil:
-    """Over [outer, size, inner], row after row of `inner` elements."""
+    """Over [outer, size, inner], row after row of `inner` elements. Of two NaN the sum's stays."""
     cdef int64_t o, i, k, before, stride
     cdef const summable* source
     stride = -inner if reverse else inner
@@ -81,8 +85,11 @@ cdef void accumulate(const summable* x, summable* y, int64_t outer, int64_t size
             accumulate_row(source, y + before, size, stride)
             continue
         for i in range(1, size):
-            for k in range(inner):
-                y[before + stride + k] = y[before + k] + source[k]
+            if summable is float:
+                add_runs(y + before, source, y + before + stride, inner)
+            else:
+                for k in range(inner):
+                    y[before + stride + k] = y[before + k] + source[k]
             source += stride
             before += stride
 
