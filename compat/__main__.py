@@ -35,7 +35,10 @@ from .sides import load_side
 from .verdict import judge, say, write
 
 CHANGES = {
-    **{"retype": retyped_cases, "options": optioned_cases, "odd": odd_cases, "placeholders": placeholder_cases},
+    "retype": retyped_cases,
+    "options": optioned_cases,
+    "odd": odd_cases,
+    "placeholders": placeholder_cases,
     "programs": program_cases,
 }
 MODES = ("AUTO", "BUILTIN", "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")

@@ -54,25 +54,24 @@ cdef inline void transpose_bytes(const uint8_t* x, int64_t x_row, int64_t column
             y[q * y_row + i] = x[i * x_row + q]
 
 
-cdef inline void transpose_words(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil:
+cdef inline void transpose_elements(
+    const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row, int64_t size,
+) noexcept nogil:
+    """The size is a constant where this is called."""
     cdef int64_t c, q, i
     for c in range(0, columns, 8):
         for q in range(rows):
             for i in range(c, min(c + BLOCK, columns)):
-                memcpy(y + q * y_row + 2 * i, x + i * x_row + 2 * q, 2)
+                memcpy(y + q * y_row + size * i, x + i * x_row + size * q, size)
+
+
+cdef inline void transpose_words(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil:
+    transpose_elements(x, x_row, columns, rows, y, y_row, 2)
 
 
 cdef inline void transpose_dwords(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil:
-    cdef int64_t c, q, i
-    for c in range(0, columns, 8):
-        for q in range(rows):
-            for i in range(c, min(c + BLOCK, columns)):
-                memcpy(y + q * y_row + 4 * i, x + i * x_row + 4 * q, 4)
+    transpose_elements(x, x_row, columns, rows, y, y_row, 4)
 
 
 cdef inline void transpose_qwords(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil:
-    cdef int64_t c, q, i
-    for c in range(0, columns, 8):
-        for q in range(rows):
-            for i in range(c, min(c + BLOCK, columns)):
-                memcpy(y + q * y_row + 8 * i, x + i * x_row + 8 * q, 8)
+    transpose_elements(x, x_row, columns, rows, y, y_row, 8)

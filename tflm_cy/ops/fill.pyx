@@ -40,6 +40,7 @@ from tflm_cy.graph.refusal import LateRefusalError
 
 cdef enum:
     COMPARED = 8                 # ONE_HOT: the fewest indices of a row, and the most depths, that are compared
+    INDEX_BLOCK = 256            # indices that are narrowed at once
 
 ctypedef fused Index:
     int32_t
@@ -349,10 +350,11 @@ cdef void write_one_hot(Element* y, const Index* indices, Element on, Element of
 
 cdef inline void compare_indices(Element* y, const Index* indices, Element on, Element off, int64_t depth, int64_t inner) noexcept nogil:
     """A row of y for each depth. Indices of 64 bits become 32 first, and -1 where they are more: vectors of any CPU compare those."""
-    cdef int32_t[256] narrow
-    cdef int64_t first, n, d, i
-    for first in range(0, inner, 256):
-        n = min(inner - first, <int64_t>256)
+    cdef int32_t[INDEX_BLOCK] narrow
+    cdef int64_t block, first, n, d, i
+    for block in range((inner + INDEX_BLOCK - 1) // INDEX_BLOCK):
+        first = block * INDEX_BLOCK
+        n = min(inner - first, <int64_t>INDEX_BLOCK)
         for i in range(n):
             if Index is int32_t:
                 narrow[i] = indices[first + i]

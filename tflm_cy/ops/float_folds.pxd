@@ -9,6 +9,9 @@ from tflm_cy.arithmetic.optimized.reduction cimport first_accumulator, fold_from
 from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_SUM, MAX_AXES, FoldShape, advance, fold, fold_tensor, neutral
 from tflm_cy.simd.reductions cimport LARGEST, LARGEST_LAST, FloatFoldKernel, ReductionKernels
 
+cdef enum:
+    PIECE = 2048                 # columns of long rows that are folded together
+
 
 cdef inline FloatFoldKernel float_kernel(const ReductionKernels* fast, const FoldShape* s, int folding, bint last) noexcept nogil:
     """Of a fold whose largest and smallest take the first of equal values or the last; NULL: none."""
@@ -58,7 +61,7 @@ cdef inline void fold_floats(
         kernel(x + 1, 1, s.inputs - 1, y)
     else:
         first = first_accumulator(folding, False) if optimized else neutral(folding, <float>0)
-        if s.rank == 2 and s.strides[1] != 0 and s.dims[1] >= 2048:
+        if s.rank == 2 and s.strides[1] != 0 and s.dims[1] >= PIECE:
             fold_long_rows(kernel, s.dims[0], s.dims[1], first, x, y)
             return
         for i in range(s.outputs):
@@ -68,9 +71,10 @@ cdef inline void fold_floats(
 
 cdef inline void fold_long_rows(FloatFoldKernel kernel, int64_t rows, int64_t n, float first, const float* x, float* y) noexcept nogil:
     """A piece of all rows after the other: the accumulators stay in the cache."""
-    cdef int64_t at, row, i, some
-    for at in range(0, n, 2048):
-        some = min(n - at, <int64_t>2048)
+    cdef int64_t piece, at, row, i, some
+    for piece in range((n + PIECE - 1) // PIECE):
+        at = piece * PIECE
+        some = min(n - at, <int64_t>PIECE)
         for i in range(at, at + some):
             y[i] = first
         for row in range(rows):

@@ -33,6 +33,7 @@ from tflm_cy.simd.table cimport kernels
 cdef enum:
     LARGEST_SIDE = 1 << 24       # of an image that XNNPACK resizes
     TOGETHER = 64                # rows whose extremes are found at once
+    PIECE = 2048                 # columns of long rows that are summed together
 
 cdef struct Reduction:
     ReduceShape shape
@@ -271,9 +272,10 @@ cdef inline void add_column_sums(const Reduction* op, const float* x, bint first
     """Of one run of rows, to 0 or to y; long ones piece by piece, whose sums stay in the cache."""
     cdef int64_t rows = op.shape.dims[4]
     cdef int64_t channels = op.shape.dims[5]
-    cdef int64_t at, row, c, some
-    for at in range(0, channels, 2048):
-        some = min(channels - at, <int64_t>2048)
+    cdef int64_t piece, at, row, c, some
+    for piece in range((channels + PIECE - 1) // PIECE):
+        at = piece * PIECE
+        some = min(channels - at, <int64_t>PIECE)
         memset(sums, 0, some * sizeof(float))
         if some == channels:
             op.columns(x, rows, channels, sums)
