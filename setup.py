@@ -256,7 +256,7 @@ class LinkedBuild(build_ext):
             print(f"{self.cc.compile_command[0]} cannot compile kernels for {', '.join(missing)}: built without them")
         self.common += [f"-DTFLM_CY_WITHOUT_{name.upper()}" for name in missing]
         sources = [source for source in sources if flags.asked(source).get("target") not in missing]
-        longest = sorted(sources, key=lambda source: source.stat().st_size, reverse=True)
+        longest = sorted(sources, key=lambda source: source.with_suffix(".c").stat().st_size, reverse=True)
         with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:
             objects = list(pool.map(self.compiled, longest))
             objects += pool.map(self.compiled_again, filter(is_built_again, longest))

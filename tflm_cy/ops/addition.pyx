@@ -29,8 +29,8 @@ from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, channels_of, check_same_type, check_zero_point_0, is_quantized, prepare_binary, required_input, rescale_below_one, rescale_of,
-    rescale_positive, rescale_shifting_right, second_first, share_values, type_limits, whole_range,
+    Binary, check_same_type, check_zero_point_0, is_quantized, prepare_binary, required_input, rescale_below_one, rescale_of,
+    rescale_positive, rescale_shifting_right, second_first, share_values, type_limits, unit_of, whole_range,
 )
 from tflm_cy.ops.fused_clamp cimport fused_clamp
 from tflm_cy.ops.operand cimport adopt_type
@@ -94,7 +94,7 @@ cdef bint use_f32(Context context, const Node* node, Binary* op, int activation,
         op.kernel = kernels().float32.add if sign > 0 else kernels().float32.sub
     if AARCH64 and node.arithmetic == OPTIMIZED and limits.low == 0 and (five_fold(&op.plan) if sign > 0 else is_one_run(op)):
         op.kernel = <BinaryKernel>add_f32_neon if sign > 0 else <BinaryKernel>sub_f32_neon
-        return op.plan.loops == 0 and channels_of(y) % 4 != 0
+        return op.plan.loops == 0 and unit_of(y) % 4 != 0
     return False
 
 

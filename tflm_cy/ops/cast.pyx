@@ -25,7 +25,7 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT4, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, Tensor, count, type_name,
     type_size,
 )
-from tflm_cy.ops.elementwise cimport channels_of, check_arity, required_input, share_single
+from tflm_cy.ops.elementwise cimport Values, check_arity, required_input, share_single, values_of_units
 from tflm_cy.simd.bytes cimport ByteKernel
 from tflm_cy.simd.table cimport kernels
 
@@ -367,8 +367,10 @@ cdef inline void convert(const Cast* cast, const char* x, char* y, int64_t first
 
 
 cdef void convert_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    cdef int64_t n = channels_of(context.output(node, 0))
-    convert(<const Cast*>node.data, <const char*>context.input(node, 0).data, <char*>context.output(node, 0).data, first * n, end * n)
+    cdef Values values = values_of_units(context.output(node, 0), first, end)
+    convert(
+        <const Cast*>node.data, <const char*>context.input(node, 0).data, <char*>context.output(node, 0).data, values.first,
+        values.first + values.count)
 
 
 cdef int convert_whole(Context context, Node* node) noexcept nogil:

@@ -36,6 +36,14 @@ cdef struct Binary:
     int32_t y_size
     int32_t swapped          # 1: the kernel takes the second input first
 
+cdef enum:
+    FEW_POSITIONS = 8
+    BLOCK = 1024             # values
+
+cdef struct Values:          # neighbours in memory
+    int64_t first
+    int64_t count
+
 cdef struct Unary:
     UnaryKernel kernel
     const void* params
@@ -222,6 +230,29 @@ cdef inline int64_t channels_of(const Tensor* y) noexcept nogil:
     return y.dims[y.rank - 1] if y.rank > 0 else 1
 
 
+cdef inline int64_t unit_of(const Tensor* y) noexcept nogil:
+    """How many values make a unit of work: those of a position, or a block where there are too few positions for the threads."""
+    cdef int64_t n = channels_of(y)
+    return BLOCK if n > BLOCK and count(y) < FEW_POSITIONS * n else n
+
+
+cdef inline IterationSpace value_space(const Tensor* y, uint32_t elementwise_inputs) noexcept nogil:
+    """Of a node that computes each value of y, which is not empty, from the values at the same place."""
+    cdef int64_t n = unit_of(y)
+    if n == channels_of(y):
+        return position_space(count(y) / n, 1, elementwise_inputs)
+    return iteration_space((count(y) + n - 1) / n, 1)
+
+
+cdef inline Values values_of_units(const Tensor* y, int64_t first, int64_t end) noexcept nogil:
+    """Those of a range of units of `value_space`."""
+    cdef int64_t n = unit_of(y)
+    cdef Values values
+    values.first = first * n
+    values.count = min(end * n, count(y)) - values.first
+    return values
+
+
 cdef inline int share_values(Context context, Node* node, const Binary* op, double time) except -1:
     """Threads may share the walk; the output may lie over an operand of its shape."""
     cdef const Tensor* y = context.output(node, 0)
@@ -238,7 +269,7 @@ cdef inline int share_values(Context context, Node* node, const Binary* op, doub
     if count(y) == 0:
         return 0
     if op.plan.loops == 0:
-        space = position_space(count(y) / channels_of(y), 1, alike)
+        space = value_space(y, alike)
     else:
         space = iteration_space(op.plan.count[0], 1)
         if op.plan.loops == 1 and op.plan.inner == channels_of(y):
@@ -254,13 +285,14 @@ cdef inline void compute_binary(Context context, Node* node, int64_t first, int6
     cdef char* y = <char*>context.output(node, 0).data
     cdef Broadcast some = op.plan
     cdef int64_t y_step = op.plan.inner
+    cdef Values values
     cdef int d
     if some.loops == 0:
-        first *= channels_of(context.output(node, 0))
-        some.inner = end * channels_of(context.output(node, 0)) - first
+        values = values_of_units(context.output(node, 0), first, end)
+        some.inner = values.count
         walk(
-            &some, op.kernel, op.params, a + (0 if some.a_repeats else first * op.a_size), op.a_size,
-            b + (0 if some.b_repeats else first * op.b_size), op.b_size, y + first * op.y_size, op.y_size)
+            &some, op.kernel, op.params, a + (0 if some.a_repeats else values.first * op.a_size), op.a_size,
+            b + (0 if some.b_repeats else values.first * op.b_size), op.b_size, y + values.first * op.y_size, op.y_size)
         return
     for d in range(1, some.loops):
         y_step *= some.count[d]
@@ -283,12 +315,13 @@ cdef inline int share_single(Context context, Node* node, int i, WorkFunction wo
         node.in_place |= 1 << i
     if count(y) == 0:
         return 0
-    return context.parallelize(node, work, position_space(count(y) / channels_of(y), 1, 1 << i), time * count(y))
+    return context.parallelize(node, work, value_space(y, 1 << i), time * count(y))
 
 
 cdef inline void compute_unary(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef const Unary* op = <const Unary*>node.data
     cdef const Tensor* x = context.input(node, 0)
     cdef const Tensor* y = context.output(node, 0)
-    cdef int64_t n = channels_of(y)
-    op.kernel(op.params, <const char*>x.data + first * n * type_size(x.type), <char*>y.data + first * n * type_size(y.type), (end - first) * n)
+    cdef Values values = values_of_units(y, first, end)
+    op.kernel(
+        op.params, <const char*>x.data + values.first * type_size(x.type), <char*>y.data + values.first * type_size(y.type), values.count)

@@ -37,7 +37,7 @@ from tflm_cy.arithmetic.softmax cimport (
     softmax_row_f32,
     softmax_row_s16,
 )
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, WorkFunction, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count_range, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.option_slots cimport SOFTMAX_BETA
@@ -56,6 +56,7 @@ cdef struct Softmax:
     float exponentials[256]      # 8 bit, optimized arithmetic
     uint16_t exponentials_16[256]
     const RowKernels* fast       # float32, optimized arithmetic
+    WorkFunction work
 
 
 cdef Softmax* prepare_shapes(Context context, Node* node) except NULL:
@@ -79,10 +80,12 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef Multiplier m
+    cdef WorkFunction work
     s.beta = table_f32(node.options, SOFTMAX_BETA, 0)
     if x.type == FLOAT32 and y.type == FLOAT32:
-        node.invoke = softmax_f32_optimized if node.arithmetic == OPTIMIZED else softmax_f32
-        return 0
+        if node.arithmetic == OPTIMIZED:
+            return share_rows(context, node, softmax_f32_optimized, 0.5)
+        return share_rows(context, node, softmax_f32, 5)
     if x.type == INT16 and y.type == INT16:
         expect_output(y, 1.0 / 32768, 0.001 / 32768, 0)
         if x.zero_point != 0:
@@ -92,17 +95,16 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
         fill_tables16(&s.tables)
         if node.arithmetic == MICRO:           # there the second table is made in float32
             fill_16(s.tables.inverse, inverse_f32, 0, <float>(1.0 / 65535), -32768, <float>(2.0 / 65535), 0)
-        node.invoke = softmax_s16
-        return 0
+        return share_rows(context, node, softmax_s16, 3)
     if x.type == INT8 and y.type == INT8:
         expect_output(y, 1.0 / 256, 0.001 / 256, -128)
-        node.invoke = softmax_s8
+        work = softmax_s8
     elif x.type == UINT8 and y.type == UINT8:
-        node.invoke = softmax_u8
+        work = softmax_u8
     elif x.type == INT8 and y.type == INT16:
-        node.invoke = softmax_s8_s16
+        work = softmax_s8_s16
     elif x.type == UINT8 and y.type == INT16:
-        node.invoke = softmax_u8_s16
+        work = softmax_u8_s16
     elif x.type == INT8 or x.type == UINT8:
         name = "int8_t" if x.type == INT8 else "uint8_t"
         raise LateRefusalError(f"Only {name} and int16_t outputs are supported with {name} inputs currently, got {type_name(y.type)}.")
@@ -113,11 +115,10 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
     if node.arithmetic == OPTIMIZED:
         fill_exponentials(s.exponentials, x.scale, s.beta)
         fill_exponentials_16(s.exponentials_16, x.scale, s.beta)
-        node.invoke = softmax_optimized_16 if AARCH64 and x.type == y.type else softmax_optimized
-        return 0
+        return share_rows(context, node, softmax_optimized_16 if AARCH64 and x.type == y.type else softmax_optimized, 1)
     if not fill_exp_table(&s.exps, <double>s.beta * x.scale):
         raise ValueError(f"SOFTMAX: beta * input scale = {s.beta * x.scale} is too small for its fixed point")
-    return 0
+    return share_rows(context, node, work, 5)
 
 
 cdef float inverse_f32(float x, float parameter) noexcept nogil:
@@ -132,15 +133,15 @@ cdef int prepare_log_softmax(Context context, Node* node) except -1:
     if x.type != y.type:
         raise ValueError(f"input->type != output->type ({type_name(x.type)} != {type_name(y.type)})")
     if x.type == FLOAT32:
-        node.invoke = log_softmax_f32_optimized if node.arithmetic == OPTIMIZED else log_softmax_f32
-        return 0
+        if node.arithmetic == OPTIMIZED:
+            return share_rows(context, node, log_softmax_f32_optimized, 0.5)
+        return share_rows(context, node, log_softmax_f32, 5)
     if x.type != INT8 and x.type != UINT8:
         raise LateRefusalError(f"Only float32, uint8 and int8 are supported currently, got {type_name(x.type)}.")
     expect_output(y, 16.0 / 256, 0, 127 if x.type == INT8 else 255)
     if node.arithmetic == OPTIMIZED:
         fill_exponentials(s.exponentials, x.scale, 1)
-        node.invoke = log_softmax_optimized
-        return 0
+        return share_rows(context, node, log_softmax_optimized, 1)
     if not fill_exp_table(&s.exps, <double>x.scale):
         raise ValueError(f"LOG_SOFTMAX: input scale = {x.scale} is too small for its fixed point")
     m = quantize_multiplier(min(<double>x.scale * (1 << 26), 2147483647.0))
@@ -148,8 +149,7 @@ cdef int prepare_log_softmax(Context context, Node* node) except -1:
     if back.shift > 0:
         raise ValueError(f"LOG_SOFTMAX: input scale = {x.scale} is too small for its fixed point")
     s.back.value, s.back.right_shift = back.value, -back.shift
-    node.invoke = log_softmax_s8 if x.type == INT8 else log_softmax_u8
-    return 0
+    return share_rows(context, node, log_softmax_s8 if x.type == INT8 else log_softmax_u8, 3)
 
 
 cdef int expect_output(const Tensor* y, double scale, double tolerance, int32_t zero_point) except -1:
@@ -160,157 +160,159 @@ cdef int expect_output(const Tensor* y, double scale, double tolerance, int32_t 
     return 0
 
 
-cdef int softmax_f32(Context context, Node* node) noexcept nogil:
+# ---- how rows are computed: ranges of them, which threads share
+cdef int share_rows(Context context, Node* node, WorkFunction work, double time) except -1:
+    """time: nanoseconds a value."""
+    cdef Softmax* s = <Softmax*>node.data
+    s.work = work
+    node.invoke = all_rows
+    return context.parallelize(node, work, position_space(s.rows, 1, 1), time * s.rows * s.depth)
+
+
+cdef int all_rows(Context context, Node* node) noexcept nogil:
+    cdef Softmax* s = <Softmax*>node.data
+    s.work(context, node, 0, s.rows, 0)
+    return 0
+
+
+cdef void softmax_f32(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
     cdef int64_t row
-    for row in range(s.rows):
+    for row in range(first, end):
         softmax_row_f32(x + row * s.depth, y + row * s.depth, s.depth, s.beta)
-    return 0
 
 
-cdef int softmax_f32_optimized(Context context, Node* node) noexcept nogil:
+cdef void softmax_f32_optimized(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
     cdef int64_t row
-    for row in range(s.rows):
+    for row in range(first, end):
         softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.rows, s.depth, s.beta, s.fast)
-    return 0
 
 
-cdef int softmax_optimized(Context context, Node* node) noexcept nogil:
+cdef void softmax_optimized(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """8-bit inputs, 8- and 16-bit outputs."""
     cdef Softmax* s = <Softmax*>node.data
     cdef Tensor* t = context.input(node, 0)
     cdef Tensor* out = context.output(node, 0)
-    cdef const void* x = t.data
-    cdef void* y = out.data
+    cdef const char* x = <const char*>t.data + first * s.depth
+    cdef char* y = <char*>out.data + first * s.depth * (2 if out.type == INT16 else 1)
     if t.type == INT8 and out.type == INT8:
-        softmax_rows_table(s.exponentials, <const int8_t*>x, <int8_t*>y, s.rows, s.depth, out.scale, out.zero_point)
+        softmax_rows_table(s.exponentials, <const int8_t*>x, <int8_t*>y, end - first, s.depth, out.scale, out.zero_point)
     elif t.type == UINT8 and out.type == UINT8:
-        softmax_rows_table(s.exponentials, <const uint8_t*>x, <uint8_t*>y, s.rows, s.depth, out.scale, out.zero_point)
+        softmax_rows_table(s.exponentials, <const uint8_t*>x, <uint8_t*>y, end - first, s.depth, out.scale, out.zero_point)
     elif t.type == INT8:
-        softmax_rows_table(s.exponentials, <const int8_t*>x, <int16_t*>y, s.rows, s.depth, out.scale, out.zero_point)
+        softmax_rows_table(s.exponentials, <const int8_t*>x, <int16_t*>y, end - first, s.depth, out.scale, out.zero_point)
     else:
-        softmax_rows_table(s.exponentials, <const uint8_t*>x, <int16_t*>y, s.rows, s.depth, out.scale, out.zero_point)
-    return 0
+        softmax_rows_table(s.exponentials, <const uint8_t*>x, <int16_t*>y, end - first, s.depth, out.scale, out.zero_point)
 
 
-cdef int softmax_optimized_16(Context context, Node* node) noexcept nogil:
+cdef void softmax_optimized_16(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """8-bit inputs, 8-bit outputs."""
     cdef Softmax* s = <Softmax*>node.data
-    cdef const void* x = context.input(node, 0).data
     cdef Tensor* out = context.output(node, 0)
+    cdef const char* x = <const char*>context.input(node, 0).data + first * s.depth
+    cdef char* y = <char*>out.data + first * s.depth
     if out.type == INT8:
-        softmax_rows_16(s.exponentials_16, <const int8_t*>x, <int8_t*>out.data, s.rows, s.depth, out.scale, out.zero_point)
+        softmax_rows_16(s.exponentials_16, <const int8_t*>x, <int8_t*>y, end - first, s.depth, out.scale, out.zero_point)
     else:
-        softmax_rows_16(s.exponentials_16, <const uint8_t*>x, <uint8_t*>out.data, s.rows, s.depth, out.scale, out.zero_point)
-    return 0
+        softmax_rows_16(s.exponentials_16, <const uint8_t*>x, <uint8_t*>y, end - first, s.depth, out.scale, out.zero_point)
 
 
-cdef int log_softmax_f32_optimized(Context context, Node* node) noexcept nogil:
+cdef void log_softmax_f32_optimized(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
     cdef int64_t row
-    for row in range(s.rows):
+    for row in range(first, end):
         log_softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.depth, s.fast)
-    return 0
 
 
-cdef int log_softmax_optimized(Context context, Node* node) noexcept nogil:
+cdef void log_softmax_optimized(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef Tensor* t = context.input(node, 0)
     cdef Tensor* out = context.output(node, 0)
+    cdef const char* x = <const char*>t.data + first * s.depth
+    cdef char* y = <char*>out.data + first * s.depth
     if t.type == INT8:
-        log_softmax_rows_table(
-            s.exponentials, <const int8_t*>t.data, <int8_t*>out.data, s.rows, s.depth, t.scale, out.scale, out.zero_point)
+        log_softmax_rows_table(s.exponentials, <const int8_t*>x, <int8_t*>y, end - first, s.depth, t.scale, out.scale, out.zero_point)
     else:
-        log_softmax_rows_table(
-            s.exponentials, <const uint8_t*>t.data, <uint8_t*>out.data, s.rows, s.depth, t.scale, out.scale, out.zero_point)
-    return 0
+        log_softmax_rows_table(s.exponentials, <const uint8_t*>x, <uint8_t*>y, end - first, s.depth, t.scale, out.scale, out.zero_point)
 
 
-cdef int softmax_s8(Context context, Node* node) noexcept nogil:
+cdef void softmax_s8(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef const int8_t* x = <const int8_t*>context.input(node, 0).data
     cdef int8_t* y = <int8_t*>context.output(node, 0).data
     cdef int64_t row
-    for row in range(s.rows):
+    for row in range(first, end):
         softmax_row_8(&s.exps, x + row * s.depth, y + row * s.depth, s.depth)
-    return 0
 
 
-cdef int softmax_u8(Context context, Node* node) noexcept nogil:
+cdef void softmax_u8(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef const uint8_t* x = <const uint8_t*>context.input(node, 0).data
     cdef uint8_t* y = <uint8_t*>context.output(node, 0).data
     cdef int64_t row
-    for row in range(s.rows):
+    for row in range(first, end):
         softmax_row_8(&s.exps, x + row * s.depth, y + row * s.depth, s.depth)
-    return 0
 
 
-cdef int softmax_s8_s16(Context context, Node* node) noexcept nogil:
+cdef void softmax_s8_s16(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef const int8_t* x = <const int8_t*>context.input(node, 0).data
     cdef int16_t* y = <int16_t*>context.output(node, 0).data
     cdef int64_t row
-    for row in range(s.rows):
+    for row in range(first, end):
         softmax_row_8(&s.exps, x + row * s.depth, y + row * s.depth, s.depth)
-    return 0
 
 
-cdef int softmax_u8_s16(Context context, Node* node) noexcept nogil:
+cdef void softmax_u8_s16(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef const uint8_t* x = <const uint8_t*>context.input(node, 0).data
     cdef int16_t* y = <int16_t*>context.output(node, 0).data
     cdef int64_t row
-    for row in range(s.rows):
+    for row in range(first, end):
         softmax_row_8(&s.exps, x + row * s.depth, y + row * s.depth, s.depth)
-    return 0
 
 
-cdef int softmax_s16(Context context, Node* node) noexcept nogil:
+cdef void softmax_s16(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef const int16_t* x = <const int16_t*>context.input(node, 0).data
     cdef int16_t* y = <int16_t*>context.output(node, 0).data
     cdef int64_t row
-    for row in range(s.rows):
+    for row in range(first, end):
         softmax_row_s16(&s.tables, x + row * s.depth, y + row * s.depth, s.depth)
-    return 0
 
 
-cdef int log_softmax_f32(Context context, Node* node) noexcept nogil:
+cdef void log_softmax_f32(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
     cdef int64_t row
-    for row in range(s.rows):
+    for row in range(first, end):
         log_softmax_row_f32(x + row * s.depth, y + row * s.depth, s.depth)
-    return 0
 
 
-cdef int log_softmax_s8(Context context, Node* node) noexcept nogil:
+cdef void log_softmax_s8(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef const int8_t* x = <const int8_t*>context.input(node, 0).data
     cdef int8_t* y = <int8_t*>context.output(node, 0).data
     cdef int64_t row
-    for row in range(s.rows):
+    for row in range(first, end):
         log_softmax_row_8(&s.exps, s.back, x + row * s.depth, y + row * s.depth, s.depth)
-    return 0
 
 
-cdef int log_softmax_u8(Context context, Node* node) noexcept nogil:
+cdef void log_softmax_u8(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef const uint8_t* x = <const uint8_t*>context.input(node, 0).data
     cdef uint8_t* y = <uint8_t*>context.output(node, 0).data
     cdef int64_t row
-    for row in range(s.rows):
+    for row in range(first, end):
         log_softmax_row_8(&s.exps, s.back, x + row * s.depth, y + row * s.depth, s.depth)
-    return 0
 
 
 OPERATORS = {

@@ -18,13 +18,13 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.combine cimport ADD, BITS_AND, MAXIMUM, MINIMUM, MULTIPLY, SHIFT_LEFT, TAKE, Combine
 from tflm_cy.arithmetic.slices cimport IndexedSlices, Spread, gather_slices, scatter_slices, spread
-from tflm_cy.graph.context cimport Context, Node, position_space, register
+from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, count, same_shape, shape_of, type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
-from tflm_cy.ops.elementwise cimport channels_of
+from tflm_cy.ops.elementwise cimport Values, value_space, values_of_units
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_element, want_type_of
 from tflm_cy.schema.option_slots cimport (
     STABLEHLO_GATHER_COLLAPSED_SLICE_DIMS, STABLEHLO_GATHER_INDEX_VECTOR_DIM, STABLEHLO_GATHER_OFFSET_DIMS,
@@ -78,7 +78,7 @@ cdef int prepare_elementwise(Context context, Node* node) except -1:
     context.set_shape(y, a.rank, a.dims)
     node.invoke = elementwise
     if count(y) > 0:
-        context.parallelize(node, elementwise_range, position_space(count(y) / channels_of(y), 1, 3), 0.1 * count(y))
+        context.parallelize(node, elementwise_range, value_space(y, 3), 0.1 * count(y))
     if op == SHIFT_LEFT and a.type != INT8 and a.type != INT16 and a.type != INT32:
         raise LateRefusalError(f"(Index Type: {type_name(a.type)}) currently not supported.")
     if count(b) < count(a):                      # of STABLEHLO_SHIFT_LEFT, whose shapes TensorFlow does not compare
@@ -91,7 +91,7 @@ cdef int prepare_elementwise(Context context, Node* node) except -1:
 cdef int elementwise(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     if count(y) > 0:
-        elementwise_range(context, node, 0, count(y) / channels_of(y), 0)
+        elementwise_range(context, node, 0, value_space(y, 3).units, 0)
     return 0
 
 
@@ -102,8 +102,9 @@ cdef void elementwise_range(Context context, Node* node, int64_t first, int64_t 
     cdef bint exchanged = y.rank > 1 and (y.type == FLOAT32 or y.type == FLOAT64) and (data.op == ADD or data.op == MULTIPLY)
     cdef const char* a = <const char*>context.input(node, exchanged).data
     cdef const char* b = <const char*>context.input(node, not exchanged).data
-    cdef int64_t bytes = channels_of(y) * type_size(y.type)
-    data.combine(data.op, a + first * bytes, 1, b + first * bytes, 1, <char*>y.data + first * bytes, 1, (end - first) * channels_of(y))
+    cdef Values values = values_of_units(y, first, end)
+    cdef int64_t offset = values.first * type_size(y.type)
+    data.combine(data.op, a + offset, 1, b + offset, 1, <char*>y.data + offset, 1, values.count)
 
 
 # ---------------------------------------------------------------- attributes

@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
   int kind;               /* TILE_S8, TILE_U8, TILE_F32, TILE_I32 (x is int8), TILE_I32_U8 */
   int has_terms;
-  int limits;             /* CLAMPED; WHOLE_RANGE: those of the type; RAISED: as well, of raised sums (requantize8.h) */
+  int limits;             /* CLAMPED; WHOLE_RANGE: those of the type; MAGIC_BIAS: as well, of raised sums (requantize8.h) */
   int even;
   ptrdiff_t y_row;
   ptrdiff_t x_row;        /* bytes between positions */
@@ -237,12 +237,18 @@ SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const 
 /* Of a unit of which `left` tiles of positions are left. */
 SIMD_INLINE int amx_skipped(const int NT, ptrdiff_t left) { return left < amx_together(NT) ? amx_together(NT) - (int)left : 0; }
 
-/* Units from `i` on, with two waiting. */
-SIMD_INLINE void amx_plain_units(const int NT, const int kind, const int whole, const int limits, const Panel *p, const Positions *positions,
-                                 ptrdiff_t i, ptrdiff_t count, int lines, Pipeline *line) {
-  for (; i + amx_together(NT) <= count; i += amx_together(NT))
-    amx_plain(NT, kind, whole, limits, p, positions, i, 0, amx_far(NT, p, i, lines), line);
-  if (NT < 3 && i < count) amx_plain(NT, kind, whole, limits, p, positions, i, amx_skipped(NT, count - i), amx_far(NT, p, i, lines), line);
+/* Units from `i` on, with two waiting. Whole ones, of whole panels, have code of their own for the limits, in which those of a type are as any
+ * others; the rest asks. */
+SIMD_INLINE void amx_plain_units(const int NT, const int kind, const int whole, const Panel *p, const Positions *positions, ptrdiff_t i,
+                                 ptrdiff_t count, int lines, Pipeline *line) {
+  const ptrdiff_t together = amx_together(NT), end = NT != 3 && whole ? i + (count - i) / together * together : i;
+  if (NT != 3 && p->limits == MAGIC_BIAS) {
+    for (; i < end; i += together) amx_plain(NT, kind, 1, MAGIC_BIAS, p, positions, i, 0, amx_far(NT, p, i, lines), line);
+  } else if (NT != 3) {
+    for (; i < end; i += together) amx_plain(NT, kind, 1, CLAMPED, p, positions, i, 0, amx_far(NT, p, i, lines), line);
+  }
+  for (; i < count; i += together)
+    amx_plain(NT, kind, 0, p->limits, p, positions, i, amx_skipped(NT, count - i), amx_far(NT, p, i, lines), line);
 }
 
 /* All units of a panel over `count` tiles of positions. The CPU takes tile instructions in order: a tile is stored when four products lie
@@ -254,10 +260,7 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
     Waiting *before = &line->units[(line->current + 2) % 3];
     const Waiting *done = &line->units[(line->current + 1) % 3];
     if (line->filled == 2 && amx_is_plain(kind, has_terms, even, p)) {
-      if (!amx_is_whole(NT, p, before, done)) amx_plain_units(NT, kind, 0, p->limits, p, positions, i, count, lines, line);
-      else if (p->limits == CLAMPED) amx_plain_units(NT, kind, NT != 3, CLAMPED, p, positions, i, count, lines, line);
-      else if (p->limits == MAGIC_BIAS) amx_plain_units(NT, kind, NT != 3, MAGIC_BIAS, p, positions, i, count, lines, line);
-      else amx_plain_units(NT, kind, NT != 3, WHOLE_RANGE, p, positions, i, count, lines, line);
+      amx_plain_units(NT, kind, amx_is_whole(NT, p, before, done), p, positions, i, count, lines, line);
       return;
     }
     Waiting *u = &line->units[line->current];

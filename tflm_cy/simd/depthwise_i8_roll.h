@@ -92,6 +92,7 @@ SIMD_INLINE void roll_store(const int pieces, uint8_t *y, ptrdiff_t y_pixel, vb 
 
 enum { ENDS_SUMS, ENDS_BYTES, ENDS_RAISED };
 
+/* ends: of weights that want extra steps it is asked while running, else there is code for each. */
 SIMD_INLINE void roll_some(const int R, const int pieces, const int stride, const int ends, const int extra, const Columns8 *s, const Rows8 *x,
                            ptrdiff_t first, ptrdiff_t count, ptrdiff_t y_pixel, uint8_t *y) {
   const vb change = vb_set1(x->flip), outside = vb_set1(x->outside), zero = s->zero, low = s->low, high = s->high;
@@ -150,11 +151,10 @@ SIMD_INLINE void roll_some(const int R, const int pieces, const int stride, cons
 
 SIMD_INLINE void roll(const int R, const int pieces, const int stride, const Columns8 *s, const Rows8 *x, ptrdiff_t first, ptrdiff_t count,
                       ptrdiff_t y_pixel, uint8_t *y) {
-  if (s->sums && s->extra) roll_some(R, pieces, stride, ENDS_SUMS, 1, s, x, first, count, y_pixel, y);
-  else if (s->sums) roll_some(R, pieces, stride, ENDS_SUMS, 0, s, x, first, count, y_pixel, y);
-  else if (s->magic_bias && s->extra) roll_some(R, pieces, stride, ENDS_RAISED, 1, s, x, first, count, y_pixel, y);
-  else if (s->magic_bias) roll_some(R, pieces, stride, ENDS_RAISED, 0, s, x, first, count, y_pixel, y);
-  else if (s->extra) roll_some(R, pieces, stride, ENDS_BYTES, 1, s, x, first, count, y_pixel, y);
+  const int ends = s->sums ? ENDS_SUMS : s->magic_bias ? ENDS_RAISED : ENDS_BYTES;
+  if (s->extra) roll_some(R, pieces, stride, ends, 1, s, x, first, count, y_pixel, y);
+  else if (ends == ENDS_SUMS) roll_some(R, pieces, stride, ENDS_SUMS, 0, s, x, first, count, y_pixel, y);
+  else if (ends == ENDS_RAISED) roll_some(R, pieces, stride, ENDS_RAISED, 0, s, x, first, count, y_pixel, y);
   else roll_some(R, pieces, stride, ENDS_BYTES, 0, s, x, first, count, y_pixel, y);
 }
 

@@ -80,6 +80,22 @@ UNARY32(leaky, vf_bent(x, slope))
 UNARY32(leaky_signed, vf_signed(x, vf_mul_first(x, slope)))
 UNARY32(hard_swish, vf_mul(vf_minimum(vf_maximum(vf_fma(x, vf_set1(0x1.555556p-3f), vf_set1(0.5f)), vf_set1(0)), vf_set1(1)), x))
 
+/* The functions of map_ahead8 (float32.pxi, unary_f32.pxi) are compiled so that the operations of its four vectors alternate. On x86-64 GCC
+   keeps the order of the source otherwise. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define SCHEDULED __attribute__((optimize("schedule-insns", "sched-pressure")))
+#else
+#define SCHEDULED
+#endif
+#define SCHEDULED32(NAME) SCHEDULED static void tflm_cy_##NAME##_run32(const void *params, const void *x, void *y, int64_t n);
+SCHEDULED32(tanh)
+SCHEDULED32(exp)
+SCHEDULED32(elu)
+SCHEDULED32(gelu)
+SCHEDULED32(gelu_tanh)
+SCHEDULED32(sin)
+SCHEDULED32(cos)
+
 #if SIMD_ISA == 512
 /* logistic8_avx512, sixteen values at a time. */
 SIMD_INLINE vf logistic_32(const float *exp2, vf x) {
@@ -95,8 +111,16 @@ SIMD_INLINE vf logistic_32(const float *exp2, vf x) {
   return _mm512_mask_sub_ps(f, _mm512_testn_epi32_mask(_mm512_castps_si512(x), sign), vf_set1(1), f);
 }
 
-static void logistic_run_vectors32(const float *exp2, const float *x, float *y, int64_t n) {
+SCHEDULED static void logistic_run_vectors32(const float *exp2, const float *x, float *y, int64_t n) {
   int64_t i = 0;
+  for (; i + 4 * VL <= n; i += 4 * VL) {
+    const vf a = logistic_32(exp2, vf_load(x + i)), b = logistic_32(exp2, vf_load(x + i + VL));
+    const vf c = logistic_32(exp2, vf_load(x + i + 2 * VL)), d = logistic_32(exp2, vf_load(x + i + 3 * VL));
+    vf_store(y + i, a);
+    vf_store(y + i + VL, b);
+    vf_store(y + i + 2 * VL, c);
+    vf_store(y + i + 3 * VL, d);
+  }
   for (; i + VL <= n; i += VL) vf_store(y + i, logistic_32(exp2, vf_load(x + i)));
   if (i < n) vf_store_part(y + i, logistic_32(exp2, vf_load_part(x + i, n - i)), n - i);
 }

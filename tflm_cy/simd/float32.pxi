@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.signatures cimport BinaryKernel
-from tflm_cy.arithmetic.xnnpack.unary cimport EXP2_32, Parameters, elu8_avx512, exp8, gelu8, gelu_tanh8, logistic8_avx512, map8, tanh8
+from tflm_cy.arithmetic.xnnpack.unary cimport EXP2_32, Parameters, elu8_avx512, exp8, gelu8, gelu_tanh8, logistic8_avx512, map8, map_ahead8, tanh8
 from tflm_cy.simd.float32 cimport Float32Kernels, MapKernel, RowsKernel
 
 cdef extern from "float32.h" nogil:
@@ -31,24 +31,24 @@ cdef void logistic_run32(const void* params, const void* x, void* y, int64_t n) 
         map8(logistic8_avx512, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void tanh_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(tanh8, <const Parameters*>params, <const float*>x, <float*>y, n)
+cdef void tanh_run32 "tflm_cy_tanh_run32"(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map_ahead8(tanh8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void exp_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(exp8, <const Parameters*>params, <const float*>x, <float*>y, n)
+cdef void exp_run32 "tflm_cy_exp_run32"(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map_ahead8(exp8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void elu_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(elu8_avx512, <const Parameters*>params, <const float*>x, <float*>y, n)
+cdef void elu_run32 "tflm_cy_elu_run32"(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map_ahead8(elu8_avx512, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void gelu_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(gelu8, <const Parameters*>params, <const float*>x, <float*>y, n)
+cdef void gelu_run32 "tflm_cy_gelu_run32"(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map_ahead8(gelu8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void gelu_tanh_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(gelu_tanh8, <const Parameters*>params, <const float*>x, <float*>y, n)
+cdef void gelu_tanh_run32 "tflm_cy_gelu_tanh_run32"(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map_ahead8(gelu_tanh8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
 cdef void fill_float32(Float32Kernels* table) noexcept:

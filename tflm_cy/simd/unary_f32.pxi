@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.xnnpack.unary cimport (
-    Parameters, cos8, map8, neg8, round_down8, round_nearest8, round_up8, sin8, square8,
+    Parameters, cos8, map8, map_ahead8, neg8, round_down8, round_nearest8, round_up8, sin8, square8,
 )
 from tflm_cy.simd.float32 cimport MapKernel
 from tflm_cy.simd.unary_f32 cimport UnaryF32Kernels
@@ -31,12 +31,12 @@ cdef void round_nearest_run32(const void* params, const void* x, void* y, int64_
     map8(round_nearest8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void sin_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(sin8, <const Parameters*>params, <const float*>x, <float*>y, n)
+cdef void sin_run32 "tflm_cy_sin_run32"(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map_ahead8(sin8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void cos_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(cos8, <const Parameters*>params, <const float*>x, <float*>y, n)
+cdef void cos_run32 "tflm_cy_cos_run32"(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map_ahead8(cos8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
 cdef void fill_unary_f32(UnaryF32Kernels* table) noexcept:

@@ -7,11 +7,12 @@
 
 Source: LiteRT:tflite/kernels/internal/optimized/{reduce.h,optimized_ops.h}; Eigen:src/Core/Redux.h.
 """
-from libc.math cimport NAN, roundf
+from libc.math cimport NAN
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
+from tflm_cy.arithmetic.conversion cimport add_wrapping, round_away
 from tflm_cy.arithmetic.eigen cimport fold8
-from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier, wrap32
+from tflm_cy.arithmetic.fixed_point cimport clamp32, quantize_multiplier, wrap32
 from tflm_cy.arithmetic.lookup cimport truncate
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Rescale
@@ -162,8 +163,6 @@ cdef inline void scaled_sums(const int32_t* a, narrow* y, int64_t outputs, int64
     cdef int32_t high = 255 if narrow is uint8_t else (127 if narrow is int8_t else 32767)
     cdef float scale = x_scale / y_scale
     cdef float bias = <float>-x_zero_point * scale * <float>folded
-    cdef int32_t value
     cdef int64_t i
     for i in range(outputs):
-        value = wrap32(<int64_t>truncate(roundf(<float>a[i] * scale + bias)) + y_zero_point)
-        y[i] = <narrow>max(low, min(value, high))
+        y[i] = <narrow>clamp32(add_wrapping(round_away(<float>a[i] * scale + bias), y_zero_point), low, high)

@@ -50,6 +50,33 @@ cdef inline void map8(Function8 function, const Parameters* p, const float* x, f
         store_part8(y + i, function(&own, load_part8(x + i, n - i)), n - i)
 
 
+cdef inline void map_ahead8(Function8 function, const Parameters* p, const float* x, float* y, int64_t n) noexcept nogil:
+    """As map8, four vectors at a time, for long functions: each operation waits for the one before, and the processor sees the next vector only
+    when it is near. The caller must be compiled so that the four are interleaved (`SCHEDULED`)."""
+    cdef Parameters own = p[0]
+    cdef int64_t i = 0
+    cdef int64_t m
+    cdef f32x8 a, b, c, d
+    while i + 4 * LANES <= n:
+        a = load8(x + i)
+        b = load8(x + i + LANES)
+        c = load8(x + i + 2 * LANES)
+        d = load8(x + i + 3 * LANES)
+        a = function(&own, a)
+        b = function(&own, b)
+        c = function(&own, c)
+        d = function(&own, d)
+        store8(y + i, a)
+        store8(y + i + LANES, b)
+        store8(y + i + 2 * LANES, c)
+        store8(y + i + 3 * LANES, d)
+        i += 4 * LANES
+    while i < n:
+        m = LANES if n - i > LANES else n - i
+        store_part8(y + i, function(&own, load_part8(x + i, m)), m)
+        i += m
+
+
 cdef inline f32x8 horner8(f32x8 p, f32x8 x, float c) noexcept nogil:
     return fma8(p, x, splat8(c))
 

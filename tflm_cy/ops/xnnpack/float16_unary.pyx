@@ -19,7 +19,7 @@ from tflm_cy.arithmetic.xnnpack.half_neon cimport (
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, Tensor, type_name
-from tflm_cy.ops.elementwise cimport Unary, channels_of, prepare_unary, share_single
+from tflm_cy.ops.elementwise cimport Unary, Values, prepare_unary, share_single, values_of_units
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE
@@ -76,10 +76,10 @@ cdef inline void map_run(const HalfMapping* m, const void* x, void* y, int64_t n
 
 
 cdef void map_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    cdef int64_t n = channels_of(context.output(node, 0))
+    cdef Values values = values_of_units(context.output(node, 0), first, end)
     map_run(
-        <HalfMapping*>node.data, <const uint16_t*>context.input(node, 0).data + first * n,
-        <uint16_t*>context.output(node, 0).data + first * n, (end - first) * n)
+        <HalfMapping*>node.data, <const uint16_t*>context.input(node, 0).data + values.first,
+        <uint16_t*>context.output(node, 0).data + values.first, values.count)
 
 
 # ---- one loop for each of two, which the compiler makes vectors of

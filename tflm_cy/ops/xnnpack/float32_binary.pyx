@@ -27,7 +27,9 @@ from tflm_cy.arithmetic.xnnpack.unary cimport Function8, Parameters, logistic8_a
 from tflm_cy.arithmetic.xnnpack.unary_neon cimport logistic8_neon
 from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_CLAMP, EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, FUSED_GATE, Context, Node, epilogue_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
-from tflm_cy.ops.elementwise cimport Binary, channels_of, check_arity, prepare_binary, required_input, share_single, share_values
+from tflm_cy.ops.elementwise cimport (
+    Binary, Values, channels_of, check_arity, prepare_binary, required_input, share_single, share_values, values_of_units,
+)
 from tflm_cy.ops.xnnpack.definitions cimport definitions, of_form
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport check_rank
@@ -184,9 +186,9 @@ cdef int invoke_gate(Context context, Node* node) noexcept nogil:
 
 cdef void compute_gate(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Gate* gate = <Gate*>node.data
-    cdef int64_t n = channels_of(context.output(node, 0))
-    cdef const float* x = <const float*>context.input(node, gate.operand).data + first * n
-    open_gate(gate, x, <float*>context.output(node, 0).data + first * n, (end - first) * n)
+    cdef Values values = values_of_units(context.output(node, 0), first, end)
+    cdef const float* x = <const float*>context.input(node, gate.operand).data + values.first
+    open_gate(gate, x, <float*>context.output(node, 0).data + values.first, values.count)
 
 
 cdef void open_gate(const Gate* gate, const float* x, float* y, int64_t n) noexcept nogil:
@@ -270,13 +272,13 @@ cdef int prepare_clamp(Context context, Node* node, int i, float low, float high
 
 cdef void compute_clamp(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Clamp* op = <Clamp*>node.data
-    cdef int64_t n = channels_of(context.output(node, 0))
-    cdef const float* x = <const float*>context.input(node, op.operand).data + first * n
-    cdef float* y = <float*>context.output(node, 0).data + first * n
+    cdef Values values = values_of_units(context.output(node, 0), first, end)
+    cdef const float* x = <const float*>context.input(node, op.operand).data + values.first
+    cdef float* y = <float*>context.output(node, 0).data + values.first
     if op.vector != NULL:
-        op.vector(&op.limits, x, y, (end - first) * n)
+        op.vector(&op.limits, x, y, values.count)
     else:
-        map8(relu8, &op.limits, x, y, (end - first) * n)
+        map8(relu8, &op.limits, x, y, values.count)
 
 
 cdef int clamp_operand(Context context, Node* node) noexcept nogil:

@@ -15,7 +15,7 @@ from tflm_cy.arithmetic.xnnpack.unary cimport (
 from tflm_cy.arithmetic.xnnpack.unary_neon cimport elu8_neon, logistic8_neon, neg8_neon
 from tflm_cy.graph.context cimport EPILOGUE_CLAMP, EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, Context, Node, epilogue_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, type_name
-from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, channels_of, prepare_unary, share_function, share_single
+from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, Values, prepare_unary, share_function, share_single, values_of_units
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.definitions cimport definitions, of_form
 from tflm_cy.ops.xnnpack.rank cimport check_rank
@@ -249,9 +249,9 @@ cdef bint is_cheap(Function8 f) noexcept:
 
 cdef void map_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Mapping* m = <Mapping*>node.data
-    cdef int64_t n = channels_of(context.output(node, 0))
+    cdef Values values = values_of_units(context.output(node, 0), first, end)
     m.run(
-        &m.parameters, <const float*>context.input(node, 0).data + first * n, <float*>context.output(node, 0).data + first * n, (end - first) * n)
+        &m.parameters, <const float*>context.input(node, 0).data + values.first, <float*>context.output(node, 0).data + values.first, values.count)
 
 
 cdef int map_values(Context context, Node* node) noexcept nogil:
