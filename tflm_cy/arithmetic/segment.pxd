@@ -13,7 +13,7 @@ cdef enum Joining:
     JOIN_PRODUCT = 1
     JOIN_LARGEST = 2
     JOIN_SMALLEST = 3
-    JOIN_BEFORE = 4              # a sum whose new value is the first operand: of two NaN it comes out
+    JOIN_BEFORE = 4              # a sum over segments in order, whose new value is the first operand: of two NaN it comes out
 
 cdef enum:
     SHORT_ROW = 8                # values
@@ -93,11 +93,27 @@ cdef inline void join_short_rows(
             row[j] = joined(joining, row[j], x[i * width + j])
 
 
+cdef inline void join_sorted_rows(const Joined* x, const int32_t* segments, int64_t rows, int64_t width, Joined* y) noexcept nogil:
+    """Of JOIN_BEFORE, whose segments follow each other without a gap: the first row of each is added to 0 and needs no output to be set before."""
+    cdef int64_t i, j
+    cdef Joined* row
+    for i in range(rows):
+        row = y + segments[i] * width
+        if i > 0 and segments[i] == segments[i - 1]:
+            join_row(JOIN_BEFORE, row, x + i * width, width)
+        else:
+            for j in range(width):
+                row[j] = x[i * width + j] + <Joined>0
+
+
 cdef inline void join_segments(
     int joining, const Joined* x, const int32_t* segments, int64_t rows, int64_t width, Joined* y, int64_t y_count,
 ) noexcept nogil:
     cdef int64_t i
     cdef Joined start = neutral(joining, <Joined>0)
+    if joining == JOIN_BEFORE and width >= SHORT_ROW:
+        join_sorted_rows(x, segments, rows, width, y)
+        return
     for i in range(y_count):
         y[i] = start
     if width < SHORT_ROW:

@@ -8,7 +8,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.reduction cimport (
-    FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, MAX_AXES, FoldShape, advance, element, fold_tensor, narrow, neutral, sum_narrow,
+    FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, MAX_AXES, FoldShape, advance, element, fold_tensor, narrow, neutral, sum_narrow, sum_s32,
 )
 from tflm_cy.graph.tensor cimport BOOL, INT8, INT16, INT32, INT64
 from tflm_cy.simd.folds cimport (
@@ -141,5 +141,22 @@ cdef inline void sum_integers(const Kernels* fast, const FoldShape* s, const nar
             fast.folds.sum_rows_s16(x, rows, n, sums + out)
         else:
             fast.elementwise_i8.sum_each_row(<const uint8_t*>x, rows, n, narrow is int8_t, sums + out)
+        x += n * rows
+        out = advance(s, s.rank - 2, index, out)
+
+
+cdef inline void sum_words(const FoldKernels* fast, const FoldShape* s, const int32_t* x, int64_t* sums) noexcept nogil:
+    """As arithmetic.reduction's `sum_s32`."""
+    cdef int64_t[MAX_AXES] index
+    cdef int64_t n = s.dims[s.rank - 1]
+    cdef int64_t rows = s.dims[s.rank - 2] if s.rank > 1 else 1
+    cdef FoldKernel kernel = fast.sum_rows_s32 if s.strides[s.rank - 1] == 0 else fast.sum_columns_s32
+    cdef int64_t matrix, out = 0
+    if s.inputs == 0 or kernel == NULL:
+        sum_s32(s, x, sums)
+        return
+    memset(index, 0, sizeof(index))
+    for matrix in range(s.inputs / (n * rows)):
+        kernel(x, rows, n, sums + out)
         x += n * rows
         out = advance(s, s.rank - 2, index, out)

@@ -25,7 +25,7 @@ from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.optimized.reduction cimport mean_image_channels, mean_rows_f32, scaled_sums
 from tflm_cy.arithmetic.reduction cimport (
     FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, FOLD_PROD, FOLD_SUM, MAX_AXES, FoldShape, fold_shape, mean_multiplier,
-    product_multiplier, product_narrow, requantize_sums, sum_s32,
+    product_multiplier, product_narrow, requantize_sums,
 )
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -33,7 +33,7 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity
 from tflm_cy.ops.float_folds cimport fold_floats, sum_floats
-from tflm_cy.ops.integer_folds cimport fold_integers, fold_type, sum_integers
+from tflm_cy.ops.integer_folds cimport fold_integers, fold_type, sum_integers, sum_words
 from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS
 from tflm_cy.schema.table cimport table_bool
 from tflm_cy.simd.folds cimport FOLD_OF_S64
@@ -346,7 +346,7 @@ cdef int mean_s32(Context context, Node* node) noexcept nogil:
     a = <int64_t*>context.scratch(r.scratch)
     y = <int32_t*>context.output(node, 0).data
     memset(a, 0, r.shape.outputs * sizeof(int64_t))
-    sum_s32(&r.shape, <const int32_t*>context.input(node, 0).data, a)
+    sum_words(&r.fast.folds, &r.shape, <const int32_t*>context.input(node, 0).data, a)
     for i in range(r.shape.outputs):
         y[i] = <int32_t>(a[i] / r.shape.folded)
     return 0

@@ -127,7 +127,9 @@ FOLD(sum_s32, uint32_t, FOLD_SUM, 0, 0)
 FOLD(sum_s64, uint64_t, FOLD_SUM, 0, 0)
 FOLD(product_s32, uint32_t, FOLD_PRODUCT, 0, 1)
 
-/* Sums in int32. Those of bytes are elementwise_i8's, which has instructions for them. */
+/* Sums in int64 of int32, in int32 of int16. Those of bytes are elementwise_i8's, which has instructions for them. */
+FOLD_ROWS(wide_sum_s32, int32_t, uint64_t, FOLD_SUM, 0, 0, VB)
+FOLD_COLUMNS(wide_sum_s32, int32_t, uint64_t, FOLD_SUM, VB, 32)
 FOLD_ROWS(wide_sum_s16, int16_t, uint32_t, FOLD_SUM, 0, 0, VB)
 FOLD_COLUMNS(wide_sum_s16, int16_t, uint32_t, FOLD_SUM, VB, 32)
 

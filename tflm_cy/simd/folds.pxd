@@ -2,7 +2,7 @@
 
     table.folds.columns[FOLD_OF_S32][FOLD_MAX](x, rows, n, a)    # a[c] = fold of a[c] and x[r][c], row after row, for n columns
     table.folds.rows[FOLD_OF_S8][FOLD_MIN](x, rows, n, a)        # a[r] = fold of a[r] and x[r][c]
-    table.folds.sum_columns_s16(x, rows, n, a)                   # int32 accumulators
+    table.folds.sum_columns_s16(x, rows, n, a)                   # int32 accumulators; of sum_columns_s32 int64
 
 Indexed by FoldType and the first four of reduction.Folding; NULL where there is no kernel: sums and products of what is narrower than int32.
 """
@@ -26,3 +26,5 @@ cdef struct FoldKernels:
     FoldKernel[FOLD_TYPES][FOLDINGS] columns
     FoldKernel sum_rows_s16
     FoldKernel sum_columns_s16
+    FoldKernel sum_rows_s32
+    FoldKernel sum_columns_s32

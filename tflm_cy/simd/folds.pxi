@@ -31,6 +31,8 @@ cdef extern from "folds.h" nogil:
     void product_s32_columns(const void* x, int64_t rows, int64_t n, void* a) noexcept
     void wide_sum_s16_rows(const void* x, int64_t rows, int64_t n, void* a) noexcept
     void wide_sum_s16_columns(const void* x, int64_t rows, int64_t n, void* a) noexcept
+    void wide_sum_s32_rows(const void* x, int64_t rows, int64_t n, void* a) noexcept
+    void wide_sum_s32_columns(const void* x, int64_t rows, int64_t n, void* a) noexcept
 
 
 cdef void fill_folds(FoldKernels* table) noexcept:
@@ -46,3 +48,5 @@ cdef void fill_folds(FoldKernels* table) noexcept:
     table.columns[FOLD_OF_S64] = [sum_s64_columns, NULL, greatest_s64_columns, least_s64_columns]
     table.sum_rows_s16 = wide_sum_s16_rows
     table.sum_columns_s16 = wide_sum_s16_columns
+    table.sum_rows_s32 = wide_sum_s32_rows
+    table.sum_columns_s32 = wide_sum_s32_columns

@@ -2,7 +2,6 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.gemmlowp cimport saturate16
 from tflm_cy.arithmetic.lstm cimport CELL_GATE
 from tflm_cy.simd.lstm_i8 cimport LstmI8, LstmI8Kernels
 
@@ -12,6 +11,7 @@ cdef extern from "lstm_i8.h" nogil:
         const int32_t* a, int32_t a_value, int32_t a_shift, const int32_t* b, int32_t b_value, int32_t b_shift, int16_t* v) noexcept
     void logistic_16(const int16_t* x, int16_t* y) noexcept
     void tanh_16(const int16_t* x, int bits, int16_t* y) noexcept
+    void tanh_of_raised_16(const int16_t* x, int left, int16_t* y) noexcept
     void update_cell_16(
         const int16_t* i_gate, const int16_t* f_gate, const int16_t* g_gate, int right, int32_t low, int32_t high, int16_t* c) noexcept
     void leave_cell_16(const int16_t* gate, const int16_t* hidden, int32_t value, int32_t shift, int32_t zero_point, int8_t* y) noexcept
@@ -148,18 +148,17 @@ cdef void tanh_row_16(const void* params, const void* words, void* out, int64_t 
     cdef const int16_t* x = <const int16_t*>words
     cdef int16_t* y = <int16_t*>out
     cdef int32_t left = (<const int32_t*>params)[0]
-    cdef int16_t[LANES] v
+    cdef int16_t[LANES] last
+    cdef int64_t body = n - n % LANES
     cdef int64_t i = 0
-    cdef int64_t m
-    cdef int k
-    memset(v, 0, sizeof(v))
-    while i < n:
-        m = min(n - i, <int64_t>LANES)
-        for k in range(m):
-            v[k] = <int16_t>saturate16(<int32_t>x[i + k] << left)
-        tanh_16(v, 3, v)
-        memcpy(y + i, v, 2 * m)
-        i += m
+    while i < body:
+        tanh_of_raised_16(x + i, left, y + i)
+        i += LANES
+    if i < n:
+        memset(last, 0, sizeof(last))
+        memcpy(last, x + i, 2 * (n - i))
+        tanh_of_raised_16(last, left, last)
+        memcpy(y + i, last, 2 * (n - i))
 
 
 cdef void fill_lstm_i8(LstmI8Kernels* table) noexcept:
