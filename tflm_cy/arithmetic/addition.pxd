@@ -155,8 +155,9 @@ cdef inline void sub_s16_in_fours(const void* params, const int16_t* a, const in
 
 
 cdef inline void sum_shifted_s16(const void* params, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
-    """One operand has the output's scale, the other a smaller power of two; the sum saturates at int16 before the clamp."""
+    """One operand has the output's scale, the other a smaller power of two; the sum saturates at int16, which the limits do not leave."""
     cdef Shifted16 s = (<const Shifted16*>params)[0]
+    cdef int32_t flip = -<int32_t>(s.b_sign < 0)
     cdef int32_t a_half = (1 << s.a_shift) >> 1
     cdef int32_t b_half = (1 << s.b_shift) >> 1
     cdef int32_t a_less = -<int32_t>(s.a_shift > 0)
@@ -165,8 +166,8 @@ cdef inline void sum_shifted_s16(const void* params, const int16_t* a, const int
     cdef int64_t i
     for i in range(n):                           # round_shift: half of the divisor is added, 1 less to what is negative
         total = (a[i] + a_half + ((a[i] >> 15) & a_less)) >> s.a_shift
-        total += ((b[i] + b_half + ((b[i] >> 15) & b_less)) >> s.b_shift) * s.b_sign
-        y[i] = <int16_t>clamp32(clamp32(total, -32768, 32767), s.range.low, s.range.high)
+        total += (((b[i] + b_half + ((b[i] >> 15) & b_less)) >> s.b_shift) ^ flip) - flip
+        y[i] = <int16_t>clamp32(total, s.range.low, s.range.high)
 
 
 cdef inline void squared_difference_f32(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:

@@ -141,25 +141,37 @@ cdef inline void combine_run(int op, const Number* a, ptrdiff_t a_step, const Nu
         combine_with(TAKE, a, a_step, b, b_step, y, y_step, n)
 
 
+cdef inline bint is_less_half(uint16_t a, uint16_t b) noexcept nogil:
+    """Of the bits alone, in words of 16 bits, of which a vector holds most; False for NaN."""
+    cdef int16_t a_magnitude = <int16_t>(a & 0x7FFF)
+    cdef int16_t b_magnitude = <int16_t>(b & 0x7FFF)
+    cdef int16_t a_sign = -<int16_t>(a >> 15)
+    cdef int16_t b_sign = -<int16_t>(b >> 15)
+    cdef int16_t first = <int16_t>((a_magnitude ^ a_sign) - a_sign)
+    cdef int16_t second = <int16_t>((b_magnitude ^ b_sign) - b_sign)
+    return (first < second) & (a_magnitude <= 0x7C00) & (b_magnitude <= 0x7C00)
+
+
 cdef inline void combine_neighbouring_halves(int op, const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t n) noexcept nogil:
     cdef float[HALVES] first
     cdef float[HALVES] second
     cdef int64_t i, m
+    if op == MAXIMUM:                                      # as they are: a signalling NaN stays one
+        for i in range(n):
+            y[i] = b[i] if is_less_half(a[i], b[i]) else a[i]
+        return
+    if op == MINIMUM:
+        for i in range(n):
+            y[i] = b[i] if is_less_half(b[i], a[i]) else a[i]
+        return
     while n > 0:
         m = min(n, <int64_t>HALVES)
         for i in range(m):
             first[i] = half_to_f32(a[i])
             second[i] = half_to_f32(b[i])
-        if op == MAXIMUM:                                  # as they are: a signalling NaN stays one
-            for i in range(m):
-                y[i] = b[i] if first[i] < second[i] else a[i]
-        elif op == MINIMUM:
-            for i in range(m):
-                y[i] = b[i] if second[i] < first[i] else a[i]
-        else:
-            combine_run(op, first, 1, second, 1, first, 1, m)
-            for i in range(m):
-                y[i] = f32_to_half(first[i])
+        combine_run(op, first, 1, second, 1, first, 1, m)
+        for i in range(m):
+            y[i] = f32_to_half(first[i])
         a, b, y, n = a + m, b + m, y + m, n - m
 
 

@@ -68,6 +68,20 @@ cdef extern from *:
       }
       return bytes;
     }
+    /* Runs of at least 32 bytes, in vectors of which the last may overlap the one before. */
+    __attribute__((target("avx2"), noinline)) static void tflm_cy_copy_wide_avx2(
+        char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t run, int64_t n) {
+      for (int64_t i = 0; i < n; i++, dst += dst_stride, src += src_stride) {
+        const __m256i last = _mm256_loadu_si256((const __m256i *)(src + run - 32));
+        for (int64_t at = 0; at + 32 < run; at += 32) _mm256_storeu_si256((__m256i *)(dst + at), _mm256_loadu_si256((const __m256i *)(src + at)));
+        _mm256_storeu_si256((__m256i *)(dst + run - 32), last);
+      }
+    }
+    static inline int tflm_cy_copy_wide(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t run, int64_t n) {
+      if (!(x86_features() & X86_AVX2)) return 0;
+      tflm_cy_copy_wide_avx2(dst, dst_stride, src, src_stride, run, n);
+      return 1;
+    }
     /* At least 64 bytes of a vector that repeats, whole vectors on their own addresses; returns how many. `pair` begins at dst. */
     __attribute__((target("avx2"), noinline)) static int64_t tflm_cy_fill_avx2(char *dst, int64_t bytes, const uint64_t *pair) {
       const int64_t first = 32 - ((uintptr_t)dst & 31);
@@ -90,6 +104,7 @@ cdef extern from *:
     #define TFLM_CY_BACK_BLOCKS(DST, END, BYTES, N) \
       ((BYTES) >= 32 && (x86_features() & X86_AVX2) ? tflm_cy_copy_back_avx2(DST, END, BYTES, N) : 0)
     #else
+    #define tflm_cy_copy_wide(DST, DST_STRIDE, SRC, SRC_STRIDE, RUN, N) 0
     #define TFLM_CY_BACK_BLOCKS(DST, END, BYTES, N) 0
     #define TFLM_CY_FILL_BLOCKS(DST, BYTES, PAIR) 0
     #endif
@@ -174,6 +189,7 @@ cdef extern from *:
     void copy_ends_8(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n) noexcept nogil
     void copy_ends_16(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n) noexcept nogil
     void copy_ends_32(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n) noexcept nogil
+    bint copy_wide "tflm_cy_copy_wide"(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n) noexcept nogil
     void copy_back_1(char* dst, const char* src, int64_t n) noexcept nogil
     void copy_back_2(char* dst, const char* src, int64_t n) noexcept nogil
     void copy_back_4(char* dst, const char* src, int64_t n) noexcept nogil
@@ -181,6 +197,7 @@ cdef extern from *:
 
 cdef enum:
     FEW = 4                  # repetitions that are copied one by one
+    WIDE_RUN = 1024          # bytes up to which the C library's copy would take longer to begin
     FILL_BLOCK = 4096        # bytes that are repeated as a whole once they are written
 
 
@@ -215,6 +232,8 @@ cdef inline void copy_runs(
         copy_ends_8(dst, dst_stride, src, src_stride, run, n)
     elif run <= 32:
         copy_ends_16(dst, dst_stride, src, src_stride, run, n)
+    elif run <= WIDE_RUN and copy_wide(dst, dst_stride, src, src_stride, run, n):
+        return
     elif run <= 64:
         copy_ends_32(dst, dst_stride, src, src_stride, run, n)
     else:

@@ -204,8 +204,9 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
         if not g.diagonal:
             accumulate_product(<const float*>g.r, h, v, s.cells, s.outputs, batches, room.products, s)
     if g.diagonal and not h_zero:
-        for i in range(batches * s.cells):
-            v[i] = plus_gate(v[i], diagonal[i % s.cells], h[i])
+        for b in range(batches):
+            for i in range(s.cells):
+                v[b * s.cells + i] = plus_gate(v[b * s.cells + i], diagonal[i], h[b * s.cells + i])
     if g.peephole != NULL and which != CELL_GATE:
         p = <const float*>g.peephole
         q = <const int8_t*>g.peephole

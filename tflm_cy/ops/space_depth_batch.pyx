@@ -275,15 +275,14 @@ cdef int space_to_batch(Context context, Node* node) noexcept nogil:
     cdef int value = y.zero_point if y.scale_count == 1 and type_size(y.type) == 1 and node.arithmetic != MICRO else 0
     if count(y) == 0:
         return 0
-    memset(y.data, value, y.bytes)
-    move_blocks(<const Blocks*>node.data, y, context.input(node, 0), True)
+    move_blocks(<const Blocks*>node.data, y, context.input(node, 0), True, value)
     return 0
 
 
 cdef int batch_to_space(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     if count(y) > 0:
-        move_blocks(<const Blocks*>node.data, context.input(node, 0), y, False)
+        move_blocks(<const Blocks*>node.data, context.input(node, 0), y, False, 0)
     return 0
 
 
@@ -292,40 +291,62 @@ cdef int64_t first_inside(int64_t edge, int64_t shift, int64_t block) noexcept n
     return (edge - shift + block - 1) // block if edge > shift else 0
 
 
-cdef void move_blocks(const Blocks* blocks, Tensor* batches, Tensor* space, bint to_batches) noexcept nogil:
-    """Copy pixel h * block_h + shift_h - top (w alike) of `space` to or from pixel h of batch shift * N + n."""
+cdef struct Rectangle:           # pixels of an image
+    int64_t h
+    int64_t h_end
+    int64_t w
+    int64_t w_end
+
+
+cdef void fill_outside(char* image, const Rectangle* inside, int64_t rows, int64_t columns, int64_t pixel, int value) noexcept nogil:
+    """All pixels of an image but those of a rectangle."""
+    cdef char* at = image
+    cdef char* start
+    cdef int64_t h
+    if inside.h < inside.h_end and inside.w < inside.w_end:
+        for h in range(inside.h, inside.h_end):
+            start = image + (h * columns + inside.w) * pixel
+            memset(at, value, start - at)
+            at = start + (inside.w_end - inside.w) * pixel
+    memset(at, value, image + rows * columns * pixel - at)
+
+
+cdef void move_blocks(const Blocks* blocks, Tensor* batches, Tensor* space, bint to_batches, int value) noexcept nogil:
+    """Copy pixel h * block_h + shift_h - top (w alike) of `space` to or from pixel h of batch shift * N + n, whose other pixels get the value."""
     cdef int64_t pixel = space.dims[space.rank - 1] * type_size(space.type)
     cdef int64_t n = space.dims[0]
     cdef int64_t space_h = space.dims[1]
     cdef int64_t space_w = width(space)
     cdef int64_t batch_w = width(batches)
     cdef int64_t batch_bytes = batches.dims[1] * batch_w * pixel
-    cdef int64_t shift_h, shift_w, h, h_end, w, w_end, near, far
+    cdef int64_t shift_h, shift_w, image, near, far
+    cdef Rectangle r
     cdef Walk plan
     for shift_h in range(blocks.block_h):
-        h = first_inside(blocks.top, shift_h, blocks.block_h)
-        h_end = min(first_inside(blocks.top + space_h, shift_h, blocks.block_h), <int64_t>batches.dims[1])
-        if h >= h_end:
-            continue
+        r.h = first_inside(blocks.top, shift_h, blocks.block_h)
+        r.h_end = min(first_inside(blocks.top + space_h, shift_h, blocks.block_h), <int64_t>batches.dims[1])
         for shift_w in range(blocks.block_w):
-            w = first_inside(blocks.left, shift_w, blocks.block_w)
-            w_end = min(first_inside(blocks.left + space_w, shift_w, blocks.block_w), batch_w)
-            if w >= w_end:
+            r.w = first_inside(blocks.left, shift_w, blocks.block_w)
+            r.w_end = min(first_inside(blocks.left + space_w, shift_w, blocks.block_w), batch_w)
+            near = (shift_h * blocks.block_w + shift_w) * n * batch_bytes
+            for image in range(n if to_batches else 0):
+                fill_outside(<char*>batches.data + near + image * batch_bytes, &r, batches.dims[1], batch_w, pixel, value)
+            if r.h >= r.h_end or r.w >= r.w_end:
                 continue
-            near = (shift_h * blocks.block_w + shift_w) * n * batch_bytes + (h * batch_w + w) * pixel
-            far = ((h * blocks.block_h + shift_h - blocks.top) * space_w
-                   + w * blocks.block_w + shift_w - blocks.left) * pixel
+            near += (r.h * batch_w + r.w) * pixel
+            far = ((r.h * blocks.block_h + shift_h - blocks.top) * space_w
+                   + r.w * blocks.block_w + shift_w - blocks.left) * pixel
             begin_walk(&plan, pixel)
             if to_batches:
                 add_axis(&plan, n, batch_bytes, space_h * space_w * pixel)
-                add_axis(&plan, h_end - h, batch_w * pixel, blocks.block_h * space_w * pixel)
-                add_axis(&plan, w_end - w, pixel, blocks.block_w * pixel)
+                add_axis(&plan, r.h_end - r.h, batch_w * pixel, blocks.block_h * space_w * pixel)
+                add_axis(&plan, r.w_end - r.w, pixel, blocks.block_w * pixel)
                 finish_walk(&plan)
                 walk_copy(&plan, <char*>batches.data + near, <const char*>space.data + far)
             else:
                 add_axis(&plan, n, space_h * space_w * pixel, batch_bytes)
-                add_axis(&plan, h_end - h, blocks.block_h * space_w * pixel, batch_w * pixel)
-                add_axis(&plan, w_end - w, blocks.block_w * pixel, pixel)
+                add_axis(&plan, r.h_end - r.h, blocks.block_h * space_w * pixel, batch_w * pixel)
+                add_axis(&plan, r.w_end - r.w, blocks.block_w * pixel, pixel)
                 finish_walk(&plan)
                 walk_copy(&plan, <char*>space.data + far, <const char*>batches.data + near)
 

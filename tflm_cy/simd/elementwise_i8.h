@@ -149,22 +149,27 @@ SIMD_INLINE vf number8(vf a) { return (vf)((vi)a & (vi)(a == a)); } /* NaN is 0 
 SIMD_INLINE vf number8(vf a) { return a; }
 #endif
 
+/* The limits are those of the type. Of x86-64's conversions what lies below int32 becomes its lowest value, and then the type's. */
+SIMD_INLINE vb quantized8(const float *x, vf inverse, vf most, vf least, vb zero, const int is_signed) {
+  vi v[4];
+  FOUR {
+    const vf below = vf_min(number8(vf_mul(vf_load(x + j * VL), inverse)), most);
+    v[j] = vi_from_vf(SIMD_ISA >= 256 ? below : vf_max(below, least));
+  }
+  return vb_unlane(is_signed ? vb_pack_s(v[0], v[1], v[2], v[3], zero) : vb_pack_u(v[0], v[1], v[2], v[3], zero));
+}
+
 SIMD_INLINE void quantize8(const struct_quantize8 *q, const float *x, uint8_t *y, int64_t n, const int is_signed) {
   const vf inverse = vf_set1(q->inverse), most = vf_set1(q->high), least = vf_set1(q->low);
-  const vb zero = vb_set1_16(q->zero_point), low = vb_set1(is_signed ? -128 : 0), high = vb_set1(is_signed ? 127 : 255);
-  for (int64_t i = 0; i < n; i += VB) {
-    float some[VB];
+  const vb zero = vb_set1_16(q->zero_point);
+  int64_t i = 0;
+  for (; i + VB <= n; i += VB) vb_store(y + i, quantized8(x + i, inverse, most, least, zero, is_signed));
+  if (i < n) {
+    float some[VB] = {0};
     uint8_t out[VB];
-    const float *from = x + i;
-    vi v[4];
-    if (n - i < VB) {
-      memset(some, 0, sizeof some);
-      memcpy(some, from, (size_t)(n - i) * 4);
-      from = some;
-    }
-    FOUR v[j] = vi_from_vf(vf_max(vf_min(number8(vf_mul(vf_load(from + j * VL), inverse)), most), least));
-    vb_store(n - i < VB ? out : y + i, narrow8(v, zero, low, high, is_signed));
-    if (n - i < VB) memcpy(y + i, out, (size_t)(n - i));
+    memcpy(some, x + i, (size_t)(n - i) * 4);
+    vb_store(out, quantized8(some, inverse, most, least, zero, is_signed));
+    memcpy(y + i, out, (size_t)(n - i));
   }
 }
 
