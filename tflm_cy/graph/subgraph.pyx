@@ -154,11 +154,15 @@ cdef class Subgraph(Context):
         cdef uint32_t i
         if tensor == NULL:
             return False
-        signature = table_vector(vector_table(table_vector(self.table, SUBGRAPH_TENSORS), tensor.index), TENSOR_SHAPE_SIGNATURE)
+        signature = table_vector(vector_table(table_vector(self.table, SUBGRAPH_TENSORS), self.file_index(tensor.index)), TENSOR_SHAPE_SIGNATURE)
         for i in range(signature.length):
             if vector_i32(signature, i) == -1:
                 return True
         return False
+
+    cdef int file_index(self, int t) noexcept:
+        """The tensor's index in the file; an earlier value of a tensor that several nodes write has that one's."""
+        return t if t < self.tensor_count else self.versions[t - self.tensor_count]
 
     cdef bint kept_by_tensorflow(self, const Tensor* tensor) except -1:
         """Whether TensorFlow keeps a tensor whose value is known in prepare: all but what DEQUANTIZE makes of another such tensor.
