@@ -64,7 +64,7 @@ cdef class Subgraph(Context):
     cdef int invoke(self) except -1
     cdef int raise_failure(self, int step) except -1
     cdef int run_node(self, int index) except -1
-    cdef int file_index(self, int t) noexcept
+    cdef int file_index(self, int t) noexcept          # of a tensor, or of the one that this is an earlier value of
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1
     cdef int keep_shape(self, const Tensor* tensor, int rank, const int32_t* dims) noexcept nogil
     cdef int own_constant(self, int index) except -1

@@ -146,7 +146,6 @@ cdef class Subgraph(Context):
 
     cdef str tensor_label(self, int t):
         from tflm_cy.graph.description import name_of
-
         return name_of(self, t)
 
     cdef bint has_open_shape(self, const Tensor* tensor) except -1:
@@ -161,7 +160,6 @@ cdef class Subgraph(Context):
         return False
 
     cdef int file_index(self, int t) noexcept:
-        """The tensor's index in the file; an earlier value of a tensor that several nodes write has that one's."""
         return t if t < self.tensor_count else self.versions[t - self.tensor_count]
 
     cdef bint kept_by_tensorflow(self, const Tensor* tensor) except -1:
@@ -305,7 +303,6 @@ cdef class Subgraph(Context):
             raise RuntimeError(f"rank {rank} of tensor {index} exceeds {MAX_RANK}")
         if size < 0:
             from tflm_cy.graph.description import name_of
-
             raise RuntimeError(f"BytesRequired number of elements overflowed: {[dims[d] for d in range(rank)]} for {name_of(self, index)}")
         if same:
             return 0
