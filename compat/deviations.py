@@ -276,11 +276,6 @@ DEVIATIONS = (
         ("BUILTIN_REF",),
     ),
     Deviation(
-        "*, program, a node twice#*",
-        "ok  <>  raised RuntimeError in allocate_tensors: node * writes to tensor *, which an earlier node or the caller writes*",
-        "a tensor that two nodes write is refused; TensorFlow runs both, one after the other",
-    ),
-    Deviation(
         "TFLite_Detection_PostProcess/*, program, *#*",
         "ok  <>  raised RuntimeError in invoke: TFLite_Detection_PostProcess: scores and anchors are not those of *",
         "scores or anchors of fewer boxes are refused; TensorFlow reads what lies behind them",

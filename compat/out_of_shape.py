@@ -6,6 +6,29 @@ DEFAULT = ("AUTO", "BUILTIN")
 NOT_REFERENCE = (*DEFAULT, "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 
 OUT_OF_SHAPE = (
+    # ---- inputs of another rank than the one at which the delegate has taken their nodes
+    *(
+        Deviation(
+            f"*, {kind}rank: *#*",
+            f"*ok  <>  raised RuntimeError in invoke: {text}*",
+            "an input of another rank is refused when it is reached; TensorFlow's delegate reads what is not the tensor's",
+            DEFAULT,
+        )
+        for kind in ("", "to ")
+        for text in (
+            "* wants * dimensions, the input has the shape ",
+            "the permutation must be ",
+            "NumDimensions(input) != 4",
+            "FULLY_CONNECTED: ",
+            "CONCATENATION: ",
+        )
+    ),
+    Deviation(
+        "*, to rank: *#*",
+        "raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape*  <>  raised RuntimeError in invoke: *",
+        "some inputs of another rank are refused by TensorFlow's delegate when it is shaped, here when they are reached",
+        DEFAULT,
+    ),
     # ---- `python -m compat --placeholders`: in shapes that do not belong together, where TensorFlow runs
     *(
         Deviation(f"{cases}, *#*", f"ok  <>  raised RuntimeError in invoke: {text}*", f"{reason} at a placeholder")

@@ -10,6 +10,10 @@ noted, and the case goes on, as programs do that resize before they run.
     ones: inside         the dimensions between the first and the last
     ones: but channels   all but the last; the model also runs at these shapes before it is resized
     ones: everywhere     the same, and all dimensions of what is computed are 1, which signatures call unknown, as converters write it
+    rank: more           a dimension of 1 before the others; the model also runs at these shapes before it is resized
+    rank: less           the first two dimensions as one; runs, too
+    rank: flat           all of them as one
+    to rank: more, less, flat    the file's shapes; after a run at them the inputs are resized to such ones
     IF                   the branch that is not taken, at the placeholders and resized; then taken
     WHILE, CASE          the same as the body of a loop, as a branch of STABLEHLO_CASE; one case for each operator and kind of types
 """
@@ -22,35 +26,43 @@ from .case import Case
 from .cases import kinds
 from .options import patterns
 
-_KEEPS = {  # which sizes of a shape stay
-    "ones: all": lambda shape: [],
-    "ones: batch": lambda shape: range(1, len(shape)),
-    "ones: inside": lambda shape: {0, len(shape) - 1},
-    "ones: but channels": lambda shape: [len(shape) - 1],
-    "ones: everywhere": lambda shape: [len(shape) - 1],
+
+def _ones(keeps):
+    """The function that gives a shape 1 but at the places that `keeps` names."""
+    return lambda shape: [d if i in keeps(shape) else 1 for i, d in enumerate(shape)]
+
+
+_RANKS = {
+    "rank: more": lambda shape: [1, *shape],
+    "rank: less": lambda shape: [shape[0] * shape[1], *shape[2:]] if len(shape) > 1 else shape,
+    "rank: flat": lambda shape: [int(np.prod(shape))] if len(shape) > 2 else shape,
 }
-RUN, EVERYWHERE = "ones: but channels", "ones: everywhere"
+_HELD = {  # what the file holds of an input's shape
+    "ones: all": _ones(lambda shape: []),
+    "ones: batch": _ones(lambda shape: range(1, len(shape))),
+    "ones: inside": _ones(lambda shape: {0, len(shape) - 1}),
+    "ones: but channels": _ones(lambda shape: [len(shape) - 1]),
+    "ones: everywhere": _ones(lambda shape: [len(shape) - 1]),
+    **_RANKS,
+}
+RUNS, EVERYWHERE = ("ones: but channels", "rank: more", "rank: less"), "ones: everywhere"
 _TYPES = {code: name.lower() for name, code in ENUMS["TensorType"].items()}
 _BYTELESS = ("string", "resource", "variant")  # no zeros of these
 _BITS = {"int4": 4, "uint4": 4, "int2": 2, "bfloat16": 16}
 
 
-def held(shape, keeps):
-    """The shape that the file holds."""
-    return [int(d) if i in keeps(shape) else 1 for i, d in enumerate(shape)]
-
-
-def with_placeholders(model, keeps):
-    """The model with placeholders in the shapes of its inputs; whether anything has changed."""
+def with_placeholders(model, held):
+    """The model with placeholders in the shapes of its inputs, which `held` makes of their own; whether anything has changed."""
     changed, main = False, model["subgraphs"][0]
     for t in main["inputs"]:
         tensor = main["tensors"][t]
         before = [int(d) for d in (tensor["shape"] if tensor["shape"] is not None else [])]
-        after = held(before, keeps)
+        after = held(before)
         if after != before:
             changed = True
             tensor["shape"] = after
-            tensor["shape_signature"] = [d if d == b else -1 for d, b in zip(after, before, strict=True)]
+            pairs = zip(after, before, strict=True) if len(after) == len(before) else [(-1, d) for d in after]
+            tensor["shape_signature"] = [d if d == b else -1 for d, b in pairs]
     return changed
 
 
@@ -79,6 +91,9 @@ def cropped(feed, tensors):
     arrays = []
     for array, tensor in zip(feed, tensors, strict=True):
         shape = [int(d) for d in (tensor["shape"] if tensor["shape"] is not None else [])]
+        if len(shape) != array.ndim and int(np.prod(shape)) == array.size:
+            arrays.append(array.reshape(shape))
+            continue
         if len(shape) != array.ndim or any(d > size for d, size in zip(shape, array.shape, strict=True)):
             return None
         arrays.append(array[tuple(slice(d) for d in shape)].reshape(shape))
@@ -241,7 +256,7 @@ def called(case, caller):
     if not case.feeds or any(t in _BYTELESS for t in types) or any(t < 0 for t in graph["outputs"]):
         return None
     change, out, into = CALLERS[caller]
-    with_placeholders(model, _KEEPS[RUN])
+    with_placeholders(model, _HELD[RUNS[0]])
     before = cropped(case.feeds[0], inputs_of(model))
     change(model)
     feeds = [[np.array(choice), *feed] for choice, feed in zip((out, into), (case.feeds * 2)[:2], strict=True)]
@@ -266,21 +281,27 @@ def placeholder_cases(seeds, invokes, ops=None, dtype=None, variant=None):
 
 
 def _may_fit(kind, variant):
-    parts = [*_KEEPS, *CALLERS]
+    parts = [*_HELD, *(f"to {what}" for what in _RANKS), *CALLERS]
     return not variant or any(variant in f"{kind.variant}, {part}" for part in parts)
 
 
 def _of(case, chosen):
     seen = set()
-    for what, keeps in _KEEPS.items() if "mixture" not in case.variant else ():
+    for what, held in _HELD.items() if "mixture" not in case.variant else ():
         model = read_model(case.model)
-        shapes = str([held(a.shape, keeps) for a in case.feeds[0]]) if case.feeds else ""
-        if case.feeds and (shapes not in seen or what == EVERYWHERE) and with_placeholders(model, keeps):
+        shapes = str([held(list(a.shape)) for a in case.feeds[0]]) if case.feeds else ""
+        if case.feeds and (shapes not in seen or what == EVERYWHERE) and with_placeholders(model, held):
             seen.add(shapes)
             if what == EVERYWHERE:
                 forget_shapes(model)
-            before = cropped(case.feeds[0], inputs_of(model)) if what == RUN else []
+            before = cropped(case.feeds[0], inputs_of(model)) if what in RUNS else []
             yield derived(case, what, model, case.feeds, before or [])
+    for what, resized in _RANKS.items() if "mixture" not in case.variant else ():
+        feeds = [[np.reshape(array, resized(list(array.shape))) for array in feed] for feed in case.feeds]
+        if any(
+            a.ndim != b.ndim for a, b in zip(feeds[0] if feeds else (), case.feeds[0] if feeds else (), strict=True)
+        ):
+            yield derived(case, f"to {what}", read_model(case.model), [case.feeds[0], *feeds], None)
     for caller in CALLERS if chosen else ("IF",):
         found = called(case, caller)
         if found is not None:

@@ -21,7 +21,7 @@ PLAIN = "plain"
 
 
 def _shape_kind(rng):
-    return str(rng.choice(["own", "more", "one", "own", "more", "taller"]))
+    return str(rng.choice(["own", "more", "one", "own", "more", "taller", "rank", "merged", "flat"]))
 
 
 def _call(rng, inputs, tensors):

@@ -46,6 +46,11 @@ def constant_results(model, graph):
     return found
 
 
+def _code(name):
+    code = OPERATORS.index(name)
+    return {"deprecated_builtin_code": min(code, 127), "builtin_code": code, "version": 1, "custom_code": None}
+
+
 def _add_tensor(graph, **fields):
     graph["tensors"].append({"type": _TYPES["FLOAT32"], "shape": [2], "name": "added", "buffer": 0, **fields})
     return len(graph["tensors"]) - 1
@@ -324,6 +329,26 @@ def node_twice(model, rng):
     return _same(model)
 
 
+@structure("a node in place")
+def node_in_place(model, rng):
+    """A value is overwritten by its absolute value, which some of its readers see."""
+    graph = _main(model)
+    written = [
+        (k + 1, t)
+        for k, node in enumerate(graph["operators"])
+        for t in node["outputs"]
+        if t >= 0 and graph["tensors"][t]["type"] == _TYPES["FLOAT32"] and not graph["tensors"][t]["is_variable"]
+    ]
+    if not written:
+        return None
+    first, t = written[rng.integers(len(written))]
+    at = int(rng.integers(first, len(graph["operators"]) + 1))
+    model["operator_codes"].append(_code("ABS"))
+    node = {"opcode_index": len(model["operator_codes"]) - 1, "inputs": [t], "outputs": [t]}
+    graph["operators"] = [*graph["operators"][:at], node, *graph["operators"][at:]]
+    return _same(model)
+
+
 @structure("a node again, unread")
 def node_unread(model, rng):
     """A copy of a node that writes tensors of its own, which nobody reads, or one of which is an output."""
@@ -360,9 +385,7 @@ def views(model, rng):
     outputs = [t for t in graph["outputs"] if t >= 0 and graph["tensors"][t]["type"] != _TYPES["STRING"]]
     if not outputs:
         return None
-    code = OPERATORS.index("RESHAPE")
-    fields = {"deprecated_builtin_code": code, "builtin_code": code, "version": 1, "custom_code": None}
-    model["operator_codes"].append(fields)
+    model["operator_codes"].append(_code("RESHAPE"))
     source = outputs[rng.integers(len(outputs))]
     model["buffers"].append({"data": np.array([-1], np.int32).tobytes()})
     shape = _add_tensor(graph, type=_TYPES["INT32"], shape=[1], name="flat", buffer=len(model["buffers"]) - 1)

@@ -456,7 +456,9 @@ cdef class Core:
 
     def delegate_nodes(self, subgraph_index=0):
         """DELEGATE node -> (the nodes that it runs, its inputs, its outputs)."""
-        return self.look(lambda g: {p.index: (list(p.nodes), list(p.inputs), list(p.outputs)) for p in g.partitions}, subgraph_index)
+        from tflm_cy.graph.details import partition_nodes
+
+        return self.look(partition_nodes, subgraph_index)
 
     def node_count(self, subgraph_index=0):
         return self.subgraph(subgraph_index).graph.listed_nodes

@@ -122,11 +122,12 @@ class SpecialDraw(Draw):
             high = 40
         return super().between(low, high)
 
-    def case(self, model, feed=list, text="", refused=False):
+    def case(self, model, feed=list, text="", refused=None):
         for graph in model.subgraphs:
             for tensor in graph.tensors:
                 if isinstance(getattr(tensor, "data", None), np.ndarray) and tensor.data.size > 1 and self.flag(0.3):
                     tensor.data = scattered(self.rng, tensor.data)
-        found = super().case(model, lambda: [scattered(self.rng, np.asarray(array)) for array in feed()], text, refused)
+        # the values and longer rows decide what is refused
+        found = super().case(model, lambda: [scattered(self.rng, np.asarray(array)) for array in feed()], text, None)
         found.origins, found.text, found.variant = (found.id,), f"{found.text} ({self.variant})", VARIANT
         return found

@@ -32,7 +32,6 @@ def graph(*ops, inputs=None, outputs=None, tensors=4):
         ([([0, 3], [1])], {"outputs": [9]}, "Invalid tensor index 9"),
         ([([0, 3], [3])], {"outputs": [3]}, "constant"),
         ([([0, 3], [0])], {"outputs": [0]}, "writes to tensor 0"),
-        ([([0, 3], [1]), ([0, 3], [1])], {}, "writes to tensor 1"),
     ],
 )
 def test_refused_when_allocated(ops, options, text):

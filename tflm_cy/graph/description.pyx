@@ -66,7 +66,7 @@ cdef bint is_viewable(const Tensor* tensor) noexcept:
 
 
 cdef str tensor_name(Subgraph g, int t):
-    cdef Vector name = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t), TENSOR_NAME)
+    cdef Vector name = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), g.file_index(t)), TENSOR_NAME)
     return "" if name.data == NULL else (<const char*>name.data)[:name.length].decode("utf-8", "replace")
 
 
@@ -86,7 +86,7 @@ cdef object tensor_info(Subgraph g, int t):
     cdef const Tensor* tensor = &g.tensors[t]
     cdef int i
     info = TensorInfo()
-    info.index = t
+    info.index = g.file_index(t)
     info.name = tensor_name(g, t)
     info.shape = tuple(shape_of(tensor))
     info.type = type_name(tensor.type)

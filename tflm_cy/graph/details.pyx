@@ -27,7 +27,7 @@ ARITHMETICS = ("reference", "optimized", "xnnpack", "micro")          # by Node.
 cdef dict tensor_details(Subgraph g, int t):
     """The details dictionary of a tensor; keys in TensorFlow's order."""
     cdef const Tensor* tensor = &g.tensors[t]
-    cdef const uint8_t* table = vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t)
+    cdef const uint8_t* table = vector_table(table_vector(g.table, SUBGRAPH_TENSORS), g.file_index(t))
     shape = np.array(stored_shape(table) if is_internal(&g.graph, t) else shape_of(tensor), dtype=np.int32)
     signature = signature_of(g, t)
     single = tensor.scale_count == 1
@@ -65,7 +65,7 @@ cdef list signature_of(Subgraph g, int t):
     cdef const Tensor* tensor = &g.tensors[t]
     if tensor.type == STRING and tensor.data != NULL and not is_constant(tensor) and (t in g.written_strings or not may_be_unset(g, tensor)):
         return []
-    cdef Vector vector = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t), TENSOR_SHAPE_SIGNATURE)
+    cdef Vector vector = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), g.file_index(t)), TENSOR_SHAPE_SIGNATURE)
     return [load_i32(vector.data + 4 * i) for i in range(vector.length)]
 
 
@@ -93,7 +93,7 @@ cdef int check_strict(Subgraph g, int t, int rank, const int32_t* dims) except -
         expected = signature[d] if d < len(signature) else tensor.dims[d]
         if expected != -1 and dims[d] != expected:
             raise RuntimeError(
-                f"Attempting to resize dimension {d} of tensor {t} with value {tensor.dims[d]} to {dims[d]}. "
+                f"Attempting to resize dimension {d} of tensor {t} with value {expected} to {dims[d]}. "
                 "ResizeInputTensorStrict only allows mutating unknown dimensions identified by -1.")
     return 0
 
@@ -131,8 +131,8 @@ cdef dict node_details(Subgraph g, int n):
     cdef const Node* node
     cdef int i
     node = &g.graph.nodes[n]
-    inputs = [node.inputs[i] for i in range(node.input_count)]
-    outputs = [node.outputs[i] for i in range(node.output_count)]
+    inputs = [g.file_index(node.inputs[i]) for i in range(node.input_count)]
+    outputs = [g.file_index(node.outputs[i]) for i in range(node.output_count)]
     known = [
         [scalar_type(g.tensors[<int>i].type) for i in side if 0 <= i < g.tensor_count] for side in (inputs, outputs)]
     return {
@@ -143,6 +143,15 @@ cdef dict node_details(Subgraph g, int n):
         "operand_types": known[0],
         "result_types": known[1],
     }
+
+
+def partition_nodes(Subgraph g):
+    """DELEGATE node -> (the nodes that it runs, its inputs, its outputs)."""
+    found = {}
+    for p in g.partitions:
+        inputs, outputs = ([g.file_index(t) for t in side] for side in (p.inputs, p.outputs))
+        found[p.index] = list(p.nodes), inputs, outputs
+    return found
 
 
 cdef list step_list(Subgraph g):

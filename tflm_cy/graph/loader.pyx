@@ -150,21 +150,24 @@ cdef int load_subgraph(Subgraph g, const uint8_t* table, list operators) except 
     cdef Arena arena = g.allocator.arena
     cdef Graph* graph = &g.graph
     cdef int32_t* per_tensor
+    cdef int total
     cdef uint32_t i
     g.table = table
     g.name = text_of(table_vector(table, SUBGRAPH_NAME))
-    g.tensor_count = graph.tensor_count = g.allocator.owned_count = tensors.length
+    g.tensor_count = tensors.length
+    total = graph.tensor_count = g.allocator.owned_count = g.tensor_count + count_versions(g, tensors, nodes, inputs)
     graph.node_count = graph.node_capacity = graph.listed_nodes = graph.step_count = nodes.length
     g.execution_plan = list(range(graph.node_count))
     g.custom_nodes = set()
-    g.tensors = graph.tensors = <Tensor*>arena.allocate_tail(g.tensor_count * sizeof(Tensor), 8, KIND_TENSOR)
-    g.allocator.owned = <void**>arena.allocate_tail(g.tensor_count * sizeof(void*), 8, KIND_SUBGRAPH)
-    g.allocator.owned_capacity = <size_t*>arena.allocate_tail(g.tensor_count * sizeof(size_t), 8, KIND_SUBGRAPH)
-    per_tensor = <int32_t*>arena.allocate_tail((2 if g.micro else 5) * g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
-    graph.first_use, graph.last_use = per_tensor, per_tensor + g.tensor_count
+    g.tensors = graph.tensors = <Tensor*>arena.allocate_tail(total * sizeof(Tensor), 8, KIND_TENSOR)
+    g.allocator.owned = <void**>arena.allocate_tail(total * sizeof(void*), 8, KIND_SUBGRAPH)
+    g.allocator.owned_capacity = <size_t*>arena.allocate_tail(total * sizeof(size_t), 8, KIND_SUBGRAPH)
+    per_tensor = <int32_t*>arena.allocate_tail((2 if g.micro else 5) * total * sizeof(int32_t), 4, KIND_SUBGRAPH)
+    graph.first_use, graph.last_use = per_tensor, per_tensor + total
     if not g.micro:
-        graph.alias = per_tensor + 2 * g.tensor_count
-        graph.live_from, graph.live_to = per_tensor + 3 * g.tensor_count, per_tensor + 4 * g.tensor_count
+        g.versions = <int32_t*>arena.allocate_tail((total - g.tensor_count) * sizeof(int32_t), 4, KIND_SUBGRAPH)
+        graph.alias = per_tensor + 2 * total
+        graph.live_from, graph.live_to = per_tensor + 3 * total, per_tensor + 4 * total
     graph.inputs = copy_indices(arena, inputs, &graph.input_count)
     graph.outputs = copy_indices(arena, outputs, &graph.output_count)
     for i in range(tensors.length):
@@ -177,7 +180,9 @@ cdef int load_subgraph(Subgraph g, const uint8_t* table, list operators) except 
         graph.laid_out[i].source = i
         graph.laid_out[i].partition = -1
     memcpy(graph.steps, graph.laid_out, graph.step_count * sizeof(Step))
-    check_structure(g)
+    if has_tensors(g):
+        give_versions(g, tensors)
+        check_order(g)
     g.loaded = arena.mark()
     return 0
 
@@ -327,24 +332,104 @@ cdef bint names_tensors(Subgraph g, const int32_t* indices, int length, str what
     return False
 
 
-cdef int check_structure(Subgraph g) except -1:
-    """Note what is wrong with indices and with the order of writing and reading; nothing follows a bad index afterwards."""
+cdef bint has_tensors(Subgraph g) except -1:
+    """False, and it is noted, where an index is none of a tensor; nothing follows it afterwards."""
     cdef const Node* node
     cdef int n
     if not names_tensors(g, g.graph.inputs, g.graph.input_count, "inputs", -1) or not names_tensors(g, g.graph.outputs, g.graph.output_count, "outputs", -1):
-        return 0
+        return False
     for n in range(g.graph.node_count):
         node = &g.graph.nodes[n]
         if (not names_tensors(g, node.inputs, node.input_count, "inputs", n)
                 or not names_tensors(g, node.outputs, node.output_count, "outputs", n)
                 or not names_tensors(g, node.intermediates, node.intermediate_count, "intermediates", n)):
-            return 0
-    return check_order(g)
+            return False
+    return True
+
+
+# ---------------------------------------------------------------- tensors that several nodes write
+
+cdef enum Writing:
+    UNWRITTEN, WRITTEN, NO_VERSIONS          # variables are for that, and inputs are the caller's
+
+
+cdef uint8_t* new_writings(Block memory, Vector tensors, Vector inputs) noexcept:
+    cdef uint8_t* writings = <uint8_t*>memory.data
+    cdef uint32_t i, t
+    for i in range(inputs.length):
+        t = <uint32_t>vector_i32(inputs, i)
+        if t < tensors.length:
+            writings[t] = NO_VERSIONS
+    for i in range(tensors.length):
+        if table_bool(vector_table(tensors, i), TENSOR_IS_VARIABLE, False):
+            writings[i] = NO_VERSIONS
+    return writings
+
+
+cdef int count_versions(Subgraph g, Vector tensors, Vector nodes, Vector inputs) except -1:
+    """How many values are overwritten by a later node. A microcontroller has one memory for all of them."""
+    cdef Block memory = new_block(tensors.length + 1, 16)
+    cdef uint8_t* writings = new_writings(memory, tensors, inputs)
+    cdef Vector outputs
+    cdef int total = 0
+    cdef uint32_t n, i, t
+    for n in range(nodes.length if not g.micro else 0):
+        outputs = table_vector(vector_table(nodes, n), OPERATOR_OUTPUTS)
+        for i in range(outputs.length):
+            t = <uint32_t>vector_i32(outputs, i)
+            if t < tensors.length and writings[t] != NO_VERSIONS:
+                total += writings[t]
+                writings[t] = WRITTEN
+    return total
+
+
+cdef int give_versions(Subgraph g, Vector tensors) except -1:
+    """A value that a later node overwrites gets a tensor of its own, for the nodes that read it until then: each tensor is written once."""
+    cdef Vector inputs = table_vector(g.table, SUBGRAPH_INPUTS)
+    cdef Block memory = new_block(g.tensor_count + 1, 16), numbers = new_block((2 * g.tensor_count + 1) * sizeof(int32_t), 16)
+    cdef const uint8_t* writings = new_writings(memory, tensors, inputs)
+    cdef int32_t* left = <int32_t*>numbers.data          # nodes that are still to write the tensor
+    cdef int32_t* current = left + g.tensor_count
+    cdef int32_t* outputs
+    cdef const Node* node
+    cdef int n, i, t, free = g.tensor_count
+    if g.graph.tensor_count == g.tensor_count:
+        return 0
+    for t in range(g.tensor_count):
+        current[t] = t
+    for n in range(g.graph.node_count):
+        for i in range(g.graph.nodes[n].output_count):
+            if g.graph.nodes[n].outputs[i] >= 0:
+                left[g.graph.nodes[n].outputs[i]] += 1
+    for n in range(g.graph.node_count):
+        node = &g.graph.nodes[n]
+        read_versions(<int32_t*>node.inputs, node.input_count, current)
+        read_versions(<int32_t*>node.intermediates, node.intermediate_count, current)
+        outputs = <int32_t*>node.outputs
+        for i in range(node.output_count):
+            t = outputs[i]
+            if t < 0 or writings[t] == NO_VERSIONS:
+                continue
+            left[t] -= 1
+            current[t] = t
+            if left[t] > 0:
+                outputs[i] = current[t] = free
+                load_tensor(g, free, vector_table(tensors, t))
+                g.versions[free - g.tensor_count] = t
+                free += 1
+    return 0
+
+
+cdef void read_versions(int32_t* indices, int length, const int32_t* current) noexcept:
+    cdef int i
+    for i in range(length):
+        if indices[i] >= 0:
+            indices[i] = current[indices[i]]
 
 
 cdef int check_order(Subgraph g) except -1:
-    """Each tensor is written once, and before it is read; TFLM runs nodes that write over what was there, or read what is zero here."""
-    cdef Block memory = new_block(g.tensor_count + 1, 16)
+    """Inputs are written by the caller alone, other tensors before they are read; TFLM runs nodes that write over what was there, or read what is zero here."""
+    cdef Block memory = new_block(g.graph.tensor_count + 1, 16)
     cdef uint8_t* written = <uint8_t*>memory.data
     cdef const Node* node
     cdef const Tensor* tensor
@@ -369,7 +454,7 @@ cdef int check_order(Subgraph g) except -1:
             if tensor.allocation == CONSTANT:
                 g.allocate_defect = f"{who(g, n)} writes to tensor {t}, which is a constant."
             elif written[t] and tensor.allocation != VARIABLE and not g.micro:
-                g.allocate_defect = f"{who(g, n)} writes to tensor {t}, which an earlier node or the caller writes."
+                g.allocate_defect = f"{who(g, n)} writes to tensor {t}, which the caller writes."
             written[t] = True
     return 0
 

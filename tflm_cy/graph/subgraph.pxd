@@ -27,6 +27,7 @@ cdef class Subgraph(Context):
     cdef readonly str name
     cdef readonly Model model
     cdef const uint8_t* table
+    cdef int32_t* versions           # which of the file's tensors the ones behind them are, each an earlier value of it
     cdef readonly list siblings      # all subgraphs of the model, this one included
     cdef readonly Resources shared
     cdef readonly list registrations  # per node; None for an unresolved custom operator
@@ -63,6 +64,7 @@ cdef class Subgraph(Context):
     cdef int invoke(self) except -1
     cdef int raise_failure(self, int step) except -1
     cdef int run_node(self, int index) except -1
+    cdef int file_index(self, int t) noexcept          # of a tensor, or of the one that this is an earlier value of
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1
     cdef int keep_shape(self, const Tensor* tensor, int rank, const int32_t* dims) noexcept nogil
     cdef int own_constant(self, int index) except -1

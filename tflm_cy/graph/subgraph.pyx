@@ -146,7 +146,6 @@ cdef class Subgraph(Context):
 
     cdef str tensor_label(self, int t):
         from tflm_cy.graph.description import name_of
-
         return name_of(self, t)
 
     cdef bint has_open_shape(self, const Tensor* tensor) except -1:
@@ -154,11 +153,14 @@ cdef class Subgraph(Context):
         cdef uint32_t i
         if tensor == NULL:
             return False
-        signature = table_vector(vector_table(table_vector(self.table, SUBGRAPH_TENSORS), tensor.index), TENSOR_SHAPE_SIGNATURE)
+        signature = table_vector(vector_table(table_vector(self.table, SUBGRAPH_TENSORS), self.file_index(tensor.index)), TENSOR_SHAPE_SIGNATURE)
         for i in range(signature.length):
             if vector_i32(signature, i) == -1:
                 return True
         return False
+
+    cdef int file_index(self, int t) noexcept:
+        return t if t < self.tensor_count else self.versions[t - self.tensor_count]
 
     cdef bint kept_by_tensorflow(self, const Tensor* tensor) except -1:
         """Whether TensorFlow keeps a tensor whose value is known in prepare: all but what DEQUANTIZE makes of another such tensor.
@@ -301,7 +303,6 @@ cdef class Subgraph(Context):
             raise RuntimeError(f"rank {rank} of tensor {index} exceeds {MAX_RANK}")
         if size < 0:
             from tflm_cy.graph.description import name_of
-
             raise RuntimeError(f"BytesRequired number of elements overflowed: {[dims[d] for d in range(rank)]} for {name_of(self, index)}")
         if same:
             return 0

@@ -242,6 +242,8 @@ cdef int prepare_while(Context context, Node* node) except -1:
     answer = condition.graph_output(0)
     if answer == NULL or answer.type != BOOL or (not condition.has_dynamic() and count(answer) != 1):
         raise ValueError("the condition subgraph must give one BOOL")
+    if not condition.has_dynamic() and answer.rank > 1:
+        raise ValueError(f"cond_output->dims->size != 1 ({answer.rank} != 1): the condition subgraph must give one BOOL")
     dynamic = body.has_dynamic()
     for i in range(node.input_count):
         if body.graph_input(i) == NULL or body.graph_output(i) == NULL or context.input(node, i) == NULL:

@@ -22,7 +22,7 @@ from tflm_cy.ops.operand cimport (
 from tflm_cy.schema.option_slots cimport SPACE_TO_DEPTH_BLOCK_SIZE
 from tflm_cy.schema.table cimport table_i32
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 
 cdef int want_image(Context context, Node* node, str name) except -1:
@@ -31,6 +31,9 @@ cdef int want_image(Context context, Node* node, str name) except -1:
     expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
+    if x.rank > 4 and node.arithmetic == XNNPACK:          # it has been resized since its node was claimed
+        context.set_shape(y, y.rank, y.dims)
+        raise OwnRefusalError(f"NumDimensions(input) != 4: {x.rank}")
     if x.rank != 4:
         raise ValueError(f"NumDimensions(input) != 4: {x.rank}")
     if y.type not in (FLOAT32, UINT8, INT8, INT32, INT64):

@@ -16,7 +16,7 @@ from tflm_cy.arithmetic.signatures cimport TransposeBlocks
 from tflm_cy.arithmetic.walk cimport (
     Walk, add_axis, begin_walk, copy_part, finish_walk, shared_axis, use_transpose, walk_copy, walk_source,
 )
-from tflm_cy.graph.context cimport Context, Node, iteration_space, register
+from tflm_cy.graph.context cimport XNNPACK, Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count,
     count_range, is_constant, type_name, type_size,
@@ -25,7 +25,7 @@ from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.kernels.transpose_blocks cimport transpose_of
 from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_bytes, want_type_of
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:
     TRANSPOSE_RANK = 6
@@ -50,6 +50,9 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     if perm.type != INT32 or perm.rank != 1 or perm.dims[0] != x.rank:
         text = f"the permutation must be an INT32 vector of {x.rank} elements: op_context->perm->dims->data[0] != dims"
         if is_constant(perm):
+            if node.arithmetic == XNNPACK:          # it has been resized since its node was claimed
+                context.set_shape(y, y.rank, y.dims)
+                raise OwnRefusalError(text)
             raise ValueError(text)
         context.set_dynamic(y)
         raise LateRefusalError(text)

@@ -26,7 +26,7 @@ cdef enum:
 
 cdef const uint8_t* blockwise(Subgraph g, const Tensor* t) noexcept:
     """The table of blockwise scales, NULL when there is none."""
-    cdef const uint8_t* table = table_table(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t.index), TENSOR_QUANTIZATION)
+    cdef const uint8_t* table = table_table(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), g.file_index(t.index)), TENSOR_QUANTIZATION)
     if table == NULL or table_u8(table, QUANTIZATION_DETAILS_TYPE, 0) != BLOCKWISE:
         return NULL
     return table_table(table, QUANTIZATION_DETAILS)

@@ -143,7 +143,7 @@ cdef class Operands:
     """Of the nodes of one subgraph."""
 
     def __cinit__(self, Subgraph graph):
-        cdef Py_ssize_t n = graph.tensor_count
+        cdef Py_ssize_t n = graph.graph.tensor_count
         self.g = graph
         self.quasi = <int32_t*>PyMem_RawCalloc(6 * n + graph.graph.node_count + 1, 1)
         if self.quasi == NULL:

@@ -75,7 +75,7 @@ cdef class Scheduler:
     cdef list subsets                # [kind, nodes, inputs, outputs]
 
     def __init__(self, Subgraph g, set claimed, bint control):
-        cdef Py_ssize_t nodes = g.graph.node_count, tensors = g.tensor_count
+        cdef Py_ssize_t nodes = g.graph.node_count, tensors = g.graph.tensor_count
         cdef const Node* node
         cdef int i, k, n, last = -1
         self.g = g
@@ -305,7 +305,7 @@ cdef int hide(Subgraph g, Partition partition) except -1:
     cdef const Node* node
     cdef int n, i, t
     if g.graph.internal == NULL:
-        g.graph.internal = <uint8_t*>g.allocator.arena.allocate_tail(g.tensor_count, 1, KIND_SUBGRAPH)
+        g.graph.internal = <uint8_t*>g.allocator.arena.allocate_tail(g.graph.tensor_count, 1, KIND_SUBGRAPH)
     for n in partition.nodes:
         node = &g.graph.nodes[n]
         for i in range(node.output_count):

@@ -19,6 +19,7 @@ from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT32, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name, type_size,
 )
 from tflm_cy.ops.operand cimport index_at, operand, result, want_index_type
+from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank
 from tflm_cy.schema.option_slots cimport CONCATENATION_AXIS, STRIDED_SLICE_BEGIN_MASK, STRIDED_SLICE_END_MASK, STRIDED_SLICE_OFFSET
 from tflm_cy.schema.table cimport table_bool, table_i32
 
@@ -159,9 +160,11 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     cdef Padding* op
     cdef int d
     want_copyable(x, y, "PAD")
-    if (not is_constant(paddings) or paddings.type != INT32 or paddings.rank != 2 or paddings.dims[0] != x.rank
-            or paddings.dims[1] != 2):
+    if not is_constant(paddings) or paddings.type != INT32 or paddings.rank != 2 or paddings.dims[1] != 2:
         raise ValueError(f"PAD: the paddings must be a constant INT32 [{x.rank}, 2], are {type_name(paddings.type)} {shape_of(paddings)}")
+    if paddings.dims[0] != x.rank:
+        context.set_shape(y, y.rank, y.dims)
+        refuse_other_rank(x, paddings.dims[0], "PAD")
     for d in range(x.rank):
         size = <int64_t>x.dims[d] + border[2 * d] + border[2 * d + 1]
         if border[2 * d] < 0 or border[2 * d + 1] < 0 or size > 0x7FFFFFFF:

@@ -31,6 +31,7 @@ from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
 from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_windows, transposed_positions
 from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
+from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank, side_of, want_rank
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, ready_depthwise_f32, run_f32, run_range_f32, try_fuse_f32
 from tflm_cy.ops.kernels.phases_f32 cimport PhasesF32, plan_phases_f32, run_phases_f32
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
@@ -80,10 +81,10 @@ cdef Convolution* begin(Context context, Node* node, int x_index, int w_index, i
         raise ValueError(f"{name}: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
     if not is_constant(w) or (b != NULL and not is_constant(b)):
         raise ValueError(f"{name}: filter and bias must be constants")
-    if x.rank != 4 or w.rank != 4:
-        raise ValueError(f"{name}: input and filter want 4 dimensions, have {shape_of(x)} and {shape_of(w)}")
+    if w.rank != 4:
+        raise ValueError(f"{name}: the filter wants 4 dimensions, has {shape_of(w)}")
     op = <Convolution*>context.persistent(sizeof(Convolution))
-    op.shape.batches, op.shape.ih, op.shape.iw, op.shape.ic = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
+    op.shape.batches, op.shape.ih, op.shape.iw, op.shape.ic = side_of(x, 0), side_of(x, 1), side_of(x, 2), side_of(x, 3)
     op.shape.kh, op.shape.kw = w.dims[1], w.dims[2]
     op.shape.stride_h = table_i32(node.options, CONV_2D_STRIDE_H, 0)
     op.shape.stride_w = table_i32(node.options, CONV_2D_STRIDE_W, 0)
@@ -111,6 +112,7 @@ cdef int finish_window(Context context, Node* node, Convolution* op) except -1:
     context.set_shape(context.output(node, 0), 4, dims)
     if misfit:
         raise OwnRefusalError(misfit_text(g, context.operator_name(node)))
+    refuse_other_rank(context.input(node, 0), 4, context.operator_name(node))
     if padding == SAME and wraps_around(g):
         move_outside(g)
         op.outside = True
@@ -217,6 +219,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     cdef Convolution* op = begin(context, node, 2, 1, 3, False)
     cdef Tensor* shape = context.input(node, 0)
     cdef const int32_t* size
+    want_rank(context.input(node, 2), 4, "TRANSPOSE_CONV")
     if shape == NULL or shape.type != INT32 or count(shape) != 4 or not is_constant(shape):
         raise ValueError("TRANSPOSE_CONV: the output shape must be four constant int32")
     size = <const int32_t*>shape.data
@@ -229,6 +232,7 @@ cdef int prepare_custom_transpose(Context context, Node* node) except -1:
     cdef Convolution* op = begin(context, node, 0, 1, 2, True)
     cdef Tensor* y = context.output(node, 0)
     cdef int32_t padding
+    want_rank(context.input(node, 0), 4, "Convolution2DTransposeBias")
     if node.custom_options_size < 12 or y.rank != 4:
         raise ValueError("Convolution2DTransposeBias wants 12 bytes of custom data and an output of 4 dimensions")
     padding = load_i32(node.custom_options)

@@ -25,6 +25,7 @@ from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.window_2d cimport pad_before, windows_along
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.ops.xnnpack.limits cimport float_limits
+from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank, want_rank
 from tflm_cy.schema.option_slots cimport (
     POOL_2D_FILTER_HEIGHT, POOL_2D_FILTER_WIDTH, POOL_2D_FUSED_ACTIVATION_FUNCTION, POOL_2D_PADDING, POOL_2D_STRIDE_H,
     POOL_2D_STRIDE_W,
@@ -52,7 +53,7 @@ cdef Pool* begin(Context context, Node* node) except NULL:
     cdef Pool* op
     if x.type != FLOAT32 or context.output(node, 0).type != FLOAT32:
         raise ValueError(f"{name}: types {type_name(x.type)} -> {type_name(context.output(node, 0).type)} are not supported")
-    if x.rank != 4:
+    if x.rank < 4:
         raise ValueError(f"{name} wants 4 dimensions, the input has the shape {shape_of(x)}")
     op = <Pool*>context.persistent(sizeof(Pool))
     op.shape.batches, op.shape.ih, op.shape.iw, op.shape.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
@@ -106,6 +107,7 @@ cdef Pool* prepare_pool(Context context, Node* node) except NULL:
     p.stride_w = table_i32(node.options, POOL_2D_STRIDE_W, 0)
     set_windows(context, node, op, table_i8(node.options, POOL_2D_PADDING, 0))
     set_image(context, node, 0, p.batches, p.oh, p.ow, p.channels)
+    refuse_other_rank(context.input(node, 0), 4, context.operator_name(node))
     r = float_limits(table_i8(node.options, POOL_2D_FUSED_ACTIVATION_FUNCTION, 0))
     if node.fusion == FUSED_CLAMP:
         r.low = min(max(r.low, node.clamp_low), node.clamp_high)
@@ -258,6 +260,7 @@ cdef int prepare_argmax(Context context, Node* node) except -1:
     cdef int padding
     expect_arity(context, node, 1, 2)
     op = begin(context, node)
+    want_rank(context.input(node, 0), 4, "MaxPoolingWithArgmax2D")
     p = &op.shape
     padding = read_custom(context, node, p)
     check_places(context, node, context.output(node, 1))
@@ -291,6 +294,7 @@ cdef int prepare_unpool(Context context, Node* node) except -1:
     cdef Pool* op
     expect_arity(context, node, 2, 1)
     op = begin(context, node)
+    want_rank(context.input(node, 0), 4, "MaxUnpooling2D")
     p = &op.shape
     read_custom(context, node, p)
     check_places(context, node, context.input(node, 1))

@@ -1,7 +1,8 @@
 """MEAN, SUM, REDUCE_MAX, REDUCE_MIN over constant axes, SOFTMAX over the last axis, RESIZE_BILINEAR to a constant size, all float32.
 
 - Node.fusion = FUSED_SQUARE: the mean or sum of the squares of input 0.
-- Axes must be inside and differ, SOFTMAX wants values along its axis: XNNPACK refuses these when it is shaped.
+- Axes must be inside and differ, SOFTMAX wants values along its axis: XNNPACK refuses these when it is shaped, and a single axis outside
+  when it is reached.
 - Where the input is empty XNNPACK writes nothing; here the outputs are zeros.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc; XNNPACK:src/operators/reduce-nd.c.
@@ -29,6 +30,8 @@ from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS, RESIZE_BILINEAR_ALIG
 from tflm_cy.schema.table cimport table_bool
 from tflm_cy.simd.reductions cimport COLUMN_SUM, LARGEST_LAST, SMALLEST_LAST, ExtremesKernel, FloatFoldKernel, ScaledSums, SoftmaxRows
 from tflm_cy.simd.table cimport kernels
+
+from tflm_cy.graph.refusal import LateRefusalError
 
 cdef enum:
     LARGEST_SIDE = 1 << 24       # of an image that XNNPACK resizes
@@ -91,6 +94,7 @@ cdef Reduction* prepare_reduction(Context context, Node* node) except NULL:
 cdef uint32_t read_axes(Context context, const Node* node, const Tensor* axes, int rank) except 0:
     """Bit d set: axis d is reduced."""
     cdef str name = context.operator_name(node)
+    cdef Tensor* y = context.output(node, 0)
     cdef uint32_t reduced = 0
     cdef int64_t i
     cdef int32_t axis
@@ -99,7 +103,8 @@ cdef uint32_t read_axes(Context context, const Node* node, const Tensor* axes, i
     for i in range(count(axes)):
         axis = (<const int32_t*>axes.data)[i]
         if axis < -rank or axis >= rank:
-            raise ValueError(f"{name}: axis {axis} of {rank} dimensions")
+            context.set_shape(y, y.rank, y.dims)
+            raise (LateRefusalError if count(axes) == 1 else ValueError)(f"{name}: axis {axis} of {rank} dimensions")
         axis += rank if axis < 0 else 0
         if (reduced >> axis) & 1:
             raise ValueError(f"{name}: axis {axis} is named twice")

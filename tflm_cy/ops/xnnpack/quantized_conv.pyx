@@ -32,6 +32,7 @@ from tflm_cy.ops.window_2d cimport misfit_text, pad_before, set_delegated_window
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
+from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank, side_of, want_rank
 from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
 from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8, ready_depthwise_i8
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
@@ -89,10 +90,10 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     g.dilation_h = table_i32(node.options, CONV_2D_DILATION_H_FACTOR, 1)
     if g.group_ic <= 0 or g.ic % g.group_ic != 0 or g.ic == 0 or g.oc % (g.ic / g.group_ic) != 0:
         g.groups = 1
-        shape_windows(context, g, padding, y, "CONV_2D")
+        shape_windows(context, g, padding, x, y, "CONV_2D")
         raise OwnRefusalError(f"CONV_2D: {g.ic} channels do not fit a filter of {g.group_ic} and {g.oc} output channels")
     g.groups = g.ic / g.group_ic
-    shape_windows(context, g, padding, y, "CONV_2D")
+    shape_windows(context, g, padding, x, y, "CONV_2D")
     misses = lost(g, padding)
     flatten_pointwise(g, x.type == FLOAT32)
     if x.type == FLOAT32:
@@ -150,12 +151,12 @@ cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t 
 
 
 cdef int read_image(const Node* node, const Tensor* x, const Tensor* w, ConvShape* g, str name) except -1:
-    if x.rank != 4 or w.rank != 4:
-        raise ValueError(f"{name}: input {shape_of(x)} and filter {shape_of(w)} want four dimensions")
-    g.batches = x.dims[0]
-    g.ih = x.dims[1]
-    g.iw = x.dims[2]
-    g.ic = x.dims[3]
+    if w.rank != 4:
+        raise ValueError(f"{name}: the filter {shape_of(w)} wants four dimensions")
+    g.batches = side_of(x, 0)
+    g.ih = side_of(x, 1)
+    g.iw = side_of(x, 2)
+    g.ic = side_of(x, 3)
     g.kh = w.dims[1]
     g.kw = w.dims[2]
     g.stride_h = table_i32(node.options, CONV_2D_STRIDE_H, 0)
@@ -170,13 +171,13 @@ cdef int shape_output(Context context, const ConvShape* g, Tensor* y) except -1:
     return context.set_shape(y, 4, dims)
 
 
-cdef int shape_windows(Context context, ConvShape* g, int padding, Tensor* y, str name) except -1:
+cdef int shape_windows(Context context, ConvShape* g, int padding, const Tensor* x, Tensor* y, str name) except -1:
     """Output size, padding, and the output's shape."""
     cdef bint misfit = set_delegated_window(g, padding, name)
     shape_output(context, g, y)
     if misfit:
         raise OwnRefusalError(misfit_text(g, name))
-    return 0
+    return refuse_other_rank(x, 4, name)
 
 
 cdef int request_positions(Context context, Conv* op) except -1:
@@ -270,9 +271,9 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
     g.dilation_w = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_W_FACTOR, 1)
     g.dilation_h = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_H_FACTOR, 1)
     if w.dims[0] != 1 or g.ic <= 0 or g.oc % g.ic != 0:
-        shape_windows(context, g, padding, y, "DEPTHWISE_CONV_2D")
+        shape_windows(context, g, padding, x, y, "DEPTHWISE_CONV_2D")
         raise OwnRefusalError(f"DEPTHWISE_CONV_2D: {g.ic} channels do not fit a filter {shape_of(w)}")
-    shape_windows(context, g, padding, y, "DEPTHWISE_CONV_2D")
+    shape_windows(context, g, padding, x, y, "DEPTHWISE_CONV_2D")
     prepare_requantize(
         context, x, w, b, y, table_i8(node.options, DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, 0), g.oc,
         g.oc != g.ic or g.kh * g.kw > LARGEST_DEPTHWISE, &op.out, "DEPTHWISE_CONV_2D",
@@ -355,6 +356,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     op = <Conv*>context.persistent(sizeof(Conv))
     node.data = op
     g = &op.shape
+    want_rank(x, 4, "TRANSPOSE_CONV")
     read_image(node, x, w, g, "TRANSPOSE_CONV")
     g.oc = w.dims[0]
     g.group_ic = w.dims[3]

@@ -19,6 +19,7 @@ from tflm_cy.graph.context cimport FUSED_GATE, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, Tensor, count, type_name
 from tflm_cy.ops.elementwise cimport Binary, Unary, UnaryKernel, invoke_unary, prepare_binary, share_function, share_values
 from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.option_slots cimport ADD_FUSED_ACTIVATION_FUNCTION, LEAKY_RELU_ALPHA
 from tflm_cy.schema.table cimport table_f32, table_i8
 from tflm_cy.simd.table cimport kernels
@@ -90,6 +91,8 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     cdef Sum8* params
     want_alike(a, b, name)
     want_alike(a, y, name)
+    check_rank(a, name)
+    check_rank(b, name)
     op = prepare_binary(context, node, name)
     params = <Sum8*>context.persistent(sizeof(Sum8))
     if not ready_sum(params, a.scale, a.zero_point, b.scale, b.zero_point, y.scale, sign):
@@ -113,6 +116,8 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     cdef Binary* op
     want_alike(a, b, "MUL")
     want_alike(a, y, "MUL")
+    check_rank(a, "MUL")
+    check_rank(b, "MUL")
     limits = range_of(y, activation)
     if node.inputs[0] == node.inputs[1]:
         fill_function(

@@ -2,7 +2,7 @@
 
 MAX_POOL_2D differs from the other arithmetics in the rounding of its clamp, and a VALID window larger than the image sees what there is.
 RESIZE_BILINEAR, REDUCE_MAX and REDUCE_MIN take the raw bytes, whatever the quantization of input and output. An axis that is named twice
-is refused.
+or outside is refused, a single one when it is reached.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
@@ -24,6 +24,7 @@ from tflm_cy.ops.integer_folds cimport fold_integers, sum_integers
 from tflm_cy.ops.kernels.pool_i8 cimport largest_rows
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
+from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank
 from tflm_cy.schema.option_slots cimport (
     POOL_2D_FILTER_HEIGHT, POOL_2D_FILTER_WIDTH, POOL_2D_FUSED_ACTIVATION_FUNCTION, POOL_2D_PADDING, POOL_2D_STRIDE_H,
     POOL_2D_STRIDE_W, REDUCER_KEEP_DIMS, RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS,
@@ -33,6 +34,8 @@ from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
 from tflm_cy.simd.folds cimport FOLD_OF_S8, FOLD_OF_U8
 from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.table cimport kernels
+
+from tflm_cy.graph.refusal import LateRefusalError
 
 cdef struct MaxPool:
     Pool2D shape
@@ -76,7 +79,7 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     cdef MaxPool* op
     cdef Pool2D* p
     want_bytes(x, y, "MAX_POOL_2D")
-    if x.rank != 4 or x.dims[1] == 0 or x.dims[2] == 0 or x.dims[3] == 0:
+    if x.rank < 4 or x.dims[1] == 0 or x.dims[2] == 0 or x.dims[3] == 0:
         raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants four dimensions, pixels and channels")
     if padding != SAME and padding != VALID:
         raise ValueError(f"MAX_POOL_2D: padding {padding} is neither SAME nor VALID")
@@ -96,6 +99,7 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     p.low, p.high = limits.low, limits.high
     dims[0], dims[1], dims[2], dims[3] = p.batches, p.out_height, p.out_width, p.channels
     context.set_shape(y, 4, dims)
+    refuse_other_rank(x, 4, "MAX_POOL_2D")
     node.data = op
     node.invoke = max_pool_8
     if op.fast.largest != NULL:
@@ -244,8 +248,11 @@ cdef Reduction* prepare_reduction(Context context, Node* node, str name) except 
     want_numbers(axes, name, "axes")
     for i in range(count(axes)):
         axis = values[i] + x.rank if values[i] < 0 else values[i]
-        if axis < 0 or axis >= x.rank or reduced >> axis & 1:
-            raise ValueError(f"{name}: axis {values[i]} of an input of rank {x.rank} is out of range or named twice")
+        if axis < 0 or axis >= x.rank:
+            context.set_shape(y, y.rank, y.dims)
+            raise (LateRefusalError if count(axes) == 1 else ValueError)(f"{name}: axis {values[i]} of an input of rank {x.rank} is out of range")
+        if reduced >> axis & 1:
+            raise ValueError(f"{name}: axis {values[i]} of an input of rank {x.rank} is named twice")
         reduced |= <uint32_t>1 << axis
     for d in range(x.rank):
         if keep_dims or not reduced >> d & 1:
