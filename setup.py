@@ -18,14 +18,14 @@ modules.
                                             # amx in C, over AVX-512. Several: vnni,avx512,amx
 """
 
-import gc
 import os
 import re
 import runpy
 import sys
 import sysconfig
-import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import repeat
 from pathlib import Path
 
 import setuptools
@@ -39,8 +39,6 @@ from tools.records import Records, cython_inputs, is_newer, named_headers, read_
 if int(setuptools.__version__.partition(".")[0]) < 77:  # it would stop at pyproject.toml, with a page of its rules
     raise SystemExit(f"setuptools 77 or newer is needed to read pyproject.toml; this is {setuptools.__version__}")
 
-# Cython makes trees of objects that all live to the end: it need not look for garbage among them often.
-gc.set_threshold(300_000, 10, 10)
 PACKAGE = Path("tflm_cy")
 SANITIZE = bool(os.environ.get("TFLM_CY_SANITIZE"))
 EMULATE = [name for name in os.environ.get("TFLM_CY_EMULATE", "").split(",") if name]
@@ -208,9 +206,10 @@ class LinkedBuild(build_ext):
             self.records.save()
 
     def translate(self, sources):
-        """Make C of the sources that have changed, or that cimport what has."""
+        """Make C of the sources that have changed, or that cimport what has: the longest first, in processes of their own."""
         import Cython
-        from Cython.Build import cythonize
+
+        from tools.translation import translated
 
         keys = {}
         for source in sources:
@@ -221,20 +220,16 @@ class LinkedBuild(build_ext):
                 self.records.note(target, key)
             if self.force or not self.records.is_fresh(target, key):
                 keys[source] = key
-        begun = time.time() - 1
-        stale = [Extension(name_of(source), [str(source)]) for source in keys]
-        jobs = self.parallel or os.cpu_count() or 1
-        try:
-            cythonize(
-                stale, compiler_directives=DIRECTIVES, nthreads=jobs if len(stale) > 1 else 0, quiet=True, force=True
-            )
-        finally:
-            for source, key in keys.items():
-                target = source.with_suffix(".c")
-                if target.exists() and target.stat().st_mtime > begun and target.read_text()[:6] != "#error":
-                    if "ops" in source.parts:
-                        target.write_text(cold.mark_cold(target.read_text()))
-                    self.records.note(target, key)
+        stale = sorted(keys, key=lambda source: len(cython_inputs(source)), reverse=True)
+        jobs = min(self.parallel or os.cpu_count() or 1, len(stale))
+        with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
+            made = list((pool.map if pool else map)(translated, stale, map(name_of, stale), repeat(DIRECTIVES)))
+        for source, is_made in zip(stale, made, strict=True):
+            if is_made:
+                self.records.note(source.with_suffix(".c"), keys[source])
+        refused = [str(source) for source, is_made in zip(stale, made, strict=True) if not is_made]
+        if refused:
+            raise SystemExit(f"Cython refuses {', '.join(refused)}")
 
     def compile_all(self, sources) -> list[str]:
         """The object files of all modules, the longest compiled first."""

@@ -37,6 +37,18 @@ def test_elementwise(op, dtype, a, b, want):
     same(run(op, [(a, dtype), (b, dtype)], [Tensor(a.shape, dtype)])[0], np.array(want, dtype))
 
 
+@pytest.mark.parametrize("op", ["STABLEHLO_MAXIMUM", "STABLEHLO_MINIMUM"])
+def test_extremes_of_halves(op):
+    """The bytes of either operand: of two equal ones, or where one is NaN, the first's."""
+    kinds = [0, 1, 2, 0x3FF, 0x400, 0x3C00, 0x3C01, 0x7BFF, 0x7C00, 0x7C01, 0x7DFF, 0x7E00, 0x7FFF]
+    bits = np.array([sign | kind for kind in kinds for sign in (0, 0x8000)], np.uint16)
+    a, b = (grid.ravel().view(np.float16) for grid in np.meshgrid(bits, bits))
+    takes_b = a.astype(np.float32) < b.astype(np.float32) if op.endswith("MAXIMUM") else b < a
+    want = np.where(takes_b, b.view(np.uint16), a.view(np.uint16))
+    [got] = run(op, [(a, "float16"), (b, "float16")], [Tensor(a.shape, "float16")])
+    assert got.tobytes() == want.tobytes()
+
+
 @pytest.mark.parametrize("op, want", [("STABLEHLO_AND", [0b1000, 0]), ("STABLEHLO_SHIFT_LEFT", [0b1100 << 2, 5])])
 def test_bits_are_for_the_optimized_resolvers_only(op, want):
     model = Model.single(op, [Tensor([2], "int32"), Tensor([2], "int32")], [Tensor([2], "int32")])

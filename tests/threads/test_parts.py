@@ -70,3 +70,40 @@ def test_columns_of_one_row_are_shared():
     assert pool.state()["jobs"] > before
     [wanted] = run(ISAS[0], blob, feeds)
     assert got.tobytes() == wanted.tobytes()
+
+
+ROWS = {"SOFTMAX": {"beta": 0.5}, "LOG_SOFTMAX": {}}  # beta: the delegate takes 1 alone
+SHARED_VALUES = [  # of one position and of few, with a last block that is not full; long enough to wake the threads for
+    *(
+        pytest.param(op, shape, {}, id=f"{op}-{shape}")
+        for op in ("ELU", "TANH", "ABS")
+        for shape in ([400001], [1, 3, 150001])
+    ),
+    *(pytest.param(op, [41, 6001], options, id=f"{op}-rows") for op, options in ROWS.items()),
+]
+
+
+@pytest.mark.parametrize("op, shape, options", SHARED_VALUES)
+def test_values_of_few_positions_and_rows_are_shared(op, shape, options):
+    blob = Model.single(op, [Tensor(shape, "float32")], [Tensor(shape, "float32")], **options).to_bytes()
+    feeds = [np.random.default_rng(0).normal(0, 3, shape).astype(np.float32)]
+    for isa in [*ISAS, "scalar"]:
+        [wanted] = run(isa, blob, feeds)
+        before = pool.state()["jobs"]
+        for threads in (2, 3):
+            [got] = run(isa, blob, feeds, num_threads=threads)
+            assert got.tobytes() == wanted.tobytes(), (isa, threads)
+        assert isa == "scalar" or pool.state()["jobs"] > before, isa
+
+
+def test_operands_of_few_positions_are_shared():
+    """One of the operands is repeated along the whole, and the last block is not full."""
+    rng = np.random.default_rng(0)
+    x, y = Tensor([700001], "float32"), Tensor([700001], "float32")
+    blob = Model.single("MUL", [x, Tensor([1], "float32")], [y]).to_bytes()
+    feeds = [rng.normal(size=700001).astype(np.float32), np.float32([3])]
+    [wanted] = run(ISAS[0], blob, feeds)
+    before = pool.state()["jobs"]
+    [got] = run(ISAS[0], blob, feeds, num_threads=2)
+    assert pool.state()["jobs"] > before
+    assert got.tobytes() == wanted.tobytes()
