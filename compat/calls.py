@@ -226,10 +226,6 @@ class Program:
             shape[1] += 2
         elif kind == "rank":
             shape = [1, *shape]
-        elif kind == "flat":
-            shape = [int(np.prod(shape))]
-        elif kind == "merged" and len(shape) > 1:
-            shape = [shape[0] * shape[1], *shape[2:]]
         return shape
 
     def _read(self, tensors, defined):

@@ -16,6 +16,9 @@ noted, and the case goes on, as programs do that resize before they run.
     to rank: more, less, flat    the file's shapes; after a run at them the inputs are resized to such ones
     IF                   the branch that is not taken, at the placeholders and resized; then taken
     WHILE, CASE          the same as the body of a loop, as a branch of STABLEHLO_CASE; one case for each operator and kind of types
+
+Other ranks are drawn where `--case` asks for them (`--case rank:`): TensorFlow's delegate takes some of them and refuses others, each
+operator in its own way.
 """
 
 import numpy as np
@@ -32,6 +35,7 @@ def _ones(keeps):
     return lambda shape: [d if i in keeps(shape) else 1 for i, d in enumerate(shape)]
 
 
+RANKS = "rank:"  # of what `--case` asks for
 _RANKS = {
     "rank: more": lambda shape: [1, *shape],
     "rank: less": lambda shape: [shape[0] * shape[1], *shape[2:]] if len(shape) > 1 else shape,
@@ -276,7 +280,7 @@ def placeholder_cases(seeds, invokes, ops=None, dtype=None, variant=None):
                 continue
             case = kind.case(seed, min(invokes, 2))
             for found in _of(case, (kind.op, kind.dtype, kind.variant) in chosen):
-                if (variant or "") in found.variant:
+                if (variant or "") in found.variant and ("rank: " not in found.variant or RANKS in (variant or "")):
                     yield found
 
 

@@ -42,6 +42,20 @@ def test_sizes_of_one(what, kept):
     assert len(found.before) == (1 if what == "but channels" else 0)
 
 
+@pytest.mark.parametrize(("what", "rank"), [("more", 5), ("less", 3), ("flat", 1)])
+def test_other_ranks(what, rank):
+    """Before the case's own shapes, or after them; only where they are asked for."""
+    before = case(f"random, rank: {what}")
+    model = read_model(before.model)["subgraphs"][0]
+    fed = list(before.feeds[0][0].shape)
+    held = model["tensors"][model["inputs"][0]]["shape"].tolist()
+    assert len(fed) == 4 and len(held) == rank and np.prod(held) == np.prod(fed)
+    assert bool(before.before) == (what != "flat")
+    after = case(f"random, to rank: {what}")
+    assert [array[0].ndim for array in after.feeds[:2]] == [4, rank]
+    assert not any("rank: " in found.variant for found in placeholder_cases([0], 1, ["ABS"], "float32", None))
+
+
 @pytest.mark.parametrize("caller", ["IF", "WHILE", "CASE"])
 def test_a_case_that_is_called_computes_what_it_computed(caller):
     found = case(f"random, {caller}", "ADD")

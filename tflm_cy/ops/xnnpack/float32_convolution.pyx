@@ -81,8 +81,8 @@ cdef Convolution* begin(Context context, Node* node, int x_index, int w_index, i
         raise ValueError(f"{name}: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
     if not is_constant(w) or (b != NULL and not is_constant(b)):
         raise ValueError(f"{name}: filter and bias must be constants")
-    if w.rank != 4:
-        raise ValueError(f"{name}: the filter wants 4 dimensions, has {shape_of(w)}")
+    if x.rank == 0 or w.rank != 4:
+        raise ValueError(f"{name}: input and filter want 4 dimensions, have {shape_of(x)} and {shape_of(w)}")
     op = <Convolution*>context.persistent(sizeof(Convolution))
     op.shape.batches, op.shape.ih, op.shape.iw, op.shape.ic = side_of(x, 0), side_of(x, 1), side_of(x, 2), side_of(x, 3)
     op.shape.kh, op.shape.kw = w.dims[1], w.dims[2]

@@ -151,8 +151,8 @@ cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t 
 
 
 cdef int read_image(const Node* node, const Tensor* x, const Tensor* w, ConvShape* g, str name) except -1:
-    if w.rank != 4:
-        raise ValueError(f"{name}: the filter {shape_of(w)} wants four dimensions")
+    if x.rank == 0 or w.rank != 4:
+        raise ValueError(f"{name}: input {shape_of(x)} and filter {shape_of(w)} want four dimensions")
     g.batches = side_of(x, 0)
     g.ih = side_of(x, 1)
     g.iw = side_of(x, 2)
