@@ -4,9 +4,11 @@ An emulator tells no seconds.
 
     python -m compat.arm.instructions --root DIR --cpu cortex-a72,cortex-a76 --models MODELS
     python -m compat.arm.instructions --root DIR --no-build --isa scalar --only tflm_cy --models model.tflite
+    python -m compat.arm.instructions --root DIR --no-build --calls --models hello_world.tflite   # set_tensor, invoke, get_tensor
 
 The emulator logs each block that it executes in the compiled code of the interpreter and in the C library, one thread, after two invokes.
-A block's length is what it logs when it translates it. The Python around an invoke is not counted.
+A block's length is what it logs when it translates it. The Python around an invoke, or around the three
+calls of --calls, is not counted.
 
 The table has the instructions of both sides in thousands and their ratio, and the geometric mean of the ratios.
 """
@@ -38,6 +40,7 @@ if action == "maps":
     sys.exit()
 def inputs(interpreter):
     generator = np.random.default_rng(7)
+    found = []
     for detail in interpreter.get_input_details():
         shape, dtype = detail["shape"], np.dtype(detail["dtype"])
         if dtype.kind == "f":
@@ -49,18 +52,28 @@ def inputs(interpreter):
         else:
             value = generator.integers(0, 8, shape).astype(dtype)
         interpreter.set_tensor(detail["index"], value)
+        found.append((detail["index"], value))
+    return found
 for path in paths:
     try:
         interpreter = Interpreter(model_path=path, num_threads=1)
         interpreter.allocate_tensors()
-        inputs(interpreter)
-        interpreter.invoke()
-        interpreter.invoke()
+        fed = inputs(interpreter)
+        outputs = [detail["index"] for detail in interpreter.get_output_details()]
+        for _ in range(2):
+            interpreter.invoke()
+            [interpreter.get_tensor(index) for index in outputs]
     except Exception as error:
         os.write(2, f"MARK failed {error!s:.60}\\n".replace("\\n", " ").encode() + b"\\n")
         continue
     os.write(2, b"MARK begin\\n")
+    if action == "calls":
+        for index, value in fed:
+            interpreter.set_tensor(index, value)
     interpreter.invoke()
+    if action == "calls":
+        for index in outputs:
+            interpreter.get_tensor(index)
     os.write(2, b"MARK end\\n")
 """
 
@@ -74,6 +87,7 @@ def parser():
     p.add_argument("--models", required=True, nargs="+", metavar="PATH", help="models, or folders of them")
     p.add_argument("--only", choices=SIDES, help="one side alone")
     p.add_argument("--isa", help="TFLM_CY_ISA of this package's side")
+    p.add_argument("--calls", action="store_true", help="set_tensor, invoke and get_tensor instead of an invoke")
     p.add_argument("--no-build", action="store_true", help="count what was compiled before")
     return p
 
@@ -151,12 +165,12 @@ class Log:
                 self.lengths[block] += 1
 
 
-def count(root, cpu, side, paths, isa=None):
-    """The instructions of one invoke of each model."""
+def count(root, cpu, side, paths, isa=None, action="invoke"):
+    """The instructions of one invoke of each model, or of the calls around it, too (action "calls")."""
     variables = environment(root, isa if side == "tflm_cy" else None)
     log = ["-d", "in_asm,exec,nochain", "-D", "/dev/stderr", "-dfilter", ranges(root, cpu, side, variables)]
     process = subprocess.Popen(
-        command(root, cpu, side, "count", paths, log),
+        command(root, cpu, side, action, paths, log),
         env=variables,
         cwd=root.product,
         stderr=subprocess.PIPE,
@@ -187,13 +201,14 @@ def main(argv=None):
     args = parser().parse_args(argv)
     paths = [path.resolve() for path in models_of(args.models)]
     sides = [args.only] if args.only else SIDES
+    action = "calls" if args.calls else "invoke"
     try:
         root = Root(args.root)
         if not args.no_build:
             build(root)
         for cpu in split_cpus(args.cpu):
             print(f"== {cpu}: thousands of instructions of {', '.join(sides)}", flush=True)
-            table(paths, [count(root, cpu, side, paths, args.isa) for side in sides])
+            table(paths, [count(root, cpu, side, paths, args.isa, action) for side in sides])
     except (RootError, BuildError) as error:
         print(f"compat.arm.instructions: {error}", file=sys.stderr)
         return 2

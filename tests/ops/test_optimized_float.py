@@ -3,6 +3,8 @@
 The definitions below are written with numpy, one rounding per operation, from the descriptions in the kernels' docstrings.
 """
 
+import ctypes
+import ctypes.util
 import os
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from tests.machine import AARCH64, of_x86_64
 
 from .one_operator import same
 from .test_optimized_quantized import compute
+from .test_xnnpack_products import fma
 
 F = np.float32
 
@@ -311,20 +314,36 @@ def test_hybrid_convolutions_scale_in_their_own_order():
     same(y, np.where(np.arange(7) < 4, (sums * scales) * scale, (sums * scale) * scales) + bias)
 
 
-def test_int4_weights_are_moved_up_by_seven():
-    """A weight of -8 fills its half byte, and that of the weight 16 before it."""
-    x, rng = random(3, 64), np.random.default_rng(5)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_int4_weights_are_moved_up_by_seven(rows):
+    """A weight of -8 fills its half byte, and that of the weight 16 before it, on x86-64 another one, too. aarch64 fuses the bias, and the
+    products of a single row and of the last weights."""
+    x, rng = random(rows, 64), np.random.default_rng(5)
     w = rng.integers(-7, 8, (6, 64)).astype(np.int8)
-    w[2, 30] = -8
+    w[2, [4, 30]] = -8
     inputs = [feed(x), Tensor.constant(w, "int4", scale=0.1, zero_point=0), Tensor.constant(random(6))]
-    y = compute("FULLY_CONNECTED", inputs, Tensor([3, 6], "float32"), [x], version=4)
+    y = compute("FULLY_CONNECTED", inputs, Tensor([rows, 6], "float32"), [x], version=4)
     top = np.abs(x).max(1, keepdims=True).astype(float)
     scale, product = (top / 127).astype(F), x * (127 / top).astype(F)
     q = np.trunc(product.astype(float) + np.copysign(0.5, product)).astype(int)
-    moved = w.astype(int) + 7
-    moved[2, [14, 30]] = 15
-    want = ((-7 * q.sum(1, keepdims=True)).astype(F) * scale) * F(0.1) + random(6)
-    same(y, want + ((q @ moved.T).astype(F) * scale) * F(0.1))
+    moved, fmas = w.astype(int) + 7, np.vectorize(fma, otypes=[F])
+    moved[2, [4, 14, 30] if AARCH64 else [4, 14, 22, 30]] = 15
+    offset, products = (-7 * q.sum(1, keepdims=True)).astype(F) * scale, (q @ moved.T).astype(F) * scale
+    want = fmas(offset, F(0.1), random(6)) if AARCH64 else offset * F(0.1) + random(6)
+    fused = fmas(products, F(0.1), want)
+    want = want + products * F(0.1)
+    first = 6 if not AARCH64 else 0 if rows == 1 else 4
+    want[:, first:] = fused[:, first:]
+    same(y, want)
+
+
+@pytest.mark.skipif(not AARCH64, reason="elsewhere all powers are Eigen's")
+def test_powers_behind_blocks_of_four_are_the_c_library_s():
+    x = np.linspace(0.5, 2.5, 7, dtype=F).reshape(1, 1, 7, 1)
+    y = compute("LOCAL_RESPONSE_NORMALIZATION", [feed(x)], feed(x), [x], radius=0, bias=1.0, alpha=1.0, beta=0.75)
+    power = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6").powf
+    power.restype, power.argtypes = ctypes.c_float, [ctypes.c_float, ctypes.c_float]
+    same(y.ravel()[4:], np.array([v * F(power(F(1) + v * v, -0.75)) for v in x.ravel()[4:]], F))
 
 
 @pytest.mark.parametrize(("rows", "flushed"), [(1, False), (3, True)])
@@ -339,3 +358,17 @@ def test_minus_zero_passes_a_clamp_but_in_blocks_of_four_on_aarch64(op, a, b):
     a, b = np.full(6, a, F), np.full(6, b, F)
     y = compute(op, [feed(a), feed(b)], feed(a), [a, b], fused_activation_function="RELU")
     assert np.signbit(y).tolist() == ([False] * 4 if AARCH64 else [True] * 4) + [True] * 2
+
+
+@pytest.mark.parametrize("channels", [3, 4, 7])
+def test_a_maximum_is_nan_in_blocks_of_four_on_aarch64(channels):
+    """They begin where the output lies on 16 bytes."""
+    x = np.ones((1, 3, 2, channels), F)
+    x[:, :, 0] = np.nan
+    options = {"padding": 1, "stride_w": 1, "stride_h": 1, "filter_width": 2, "filter_height": 1}
+    y = compute("MAX_POOL_2D", [feed(x)], Tensor([1, 3, 1, channels], "float32"), [x], **options)
+    want = np.ones((3, channels), F)
+    for pixel in range(3 if AARCH64 else 0):
+        start = -pixel * channels % 4
+        want[pixel, start : start + max(0, channels - start) // 4 * 4] = np.nan
+    same(y[0, :, 0], want)

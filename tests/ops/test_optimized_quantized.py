@@ -59,14 +59,56 @@ def quantized_constant(values, scale=1.0, **more):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_products_round_ties_up(mode):
-    """An identity matrix with scale 1, an output scale of 2: every odd value is a tie, which aarch64's optimized kernel cuts."""
+    """An identity matrix with scale 1, an output scale of 2: every odd value is a tie."""
     x = np.arange(-20, 20, dtype=np.int8).reshape(10, 4)
     weights = quantized_constant(np.eye(4, dtype=np.int8))
     bias = quantized_constant(np.zeros(4, np.int32))
     y = compute(
         "FULLY_CONNECTED", [quantized(x.shape, "int8"), weights, bias], quantized(x.shape, "int8", 2.0), [x], mode
     )
-    same(y, ((np.floor if AARCH64 else up) if mode == "optimized" else away)(x / 2).astype(np.int8))
+    same(y, (up if mode == "optimized" else away)(x / 2).astype(np.int8))
+
+
+@pytest.mark.parametrize("real", [0.11, 0.3, 0.7, 1.3])
+def test_aarch64_rounds_products_once(real):
+    """Not the product with the multiplier and then the shift."""
+    x = np.arange(-96, 96, dtype=np.int8).reshape(48, 4)
+    weights = quantized_constant(np.eye(4, dtype=np.int8))
+    zeros = quantized_constant(np.zeros(4, np.int32))
+    scale = np.float32(1 / real)
+    y = compute("FULLY_CONNECTED", [quantized(x.shape, "int8"), weights, zeros], quantized(x.shape, "int8", scale), [x])
+    mantissa, exponent = math.frexp(1 / float(scale))
+    once = (x.astype(int) * round(mantissa * 2**31) * 2 ** max(exponent, 0) + (2 ** (30 - min(exponent, 0)))) >> (
+        31 - min(exponent, 0)
+    )
+    if not AARCH64:
+        whole, factor = x.astype(int) * 2 ** max(exponent, 0), math.ldexp(mantissa, min(exponent, 0))
+        once = np.vectorize(lambda v: rescaled(int(v), factor, True))(whole)
+    same(y, clip(once, "int8"))
+
+
+@pytest.mark.parametrize("machine", ["neon", "dotprod"] if AARCH64 else [""])
+@pytest.mark.parametrize("op", ["FULLY_CONNECTED", "CONV_2D"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_pairs_of_the_lowest_bytes_wrap_without_dot_products(op, dtype, machine, monkeypatch):
+    """Products k and k + 8 meet in 16 bits there; behind the depth of 20 stand zero points: of uint8 they are lowest bytes, too."""
+    monkeypatch.setenv("TFLM_CY_XNNPACK", machine)
+    lowest = LIMITS[dtype].min
+    x, w = np.full((2, 20), lowest + 1, dtype), np.full((3, 20), lowest + 1, dtype)
+    x[0, [1, 9]] = x[1, [4, 5, 13, 18]] = lowest
+    w[0, [1, 9, 4]] = w[1, [5, 13, 18]] = w[2, 1] = lowest
+    total = x.astype(int) @ w.T.astype(int)
+    if machine == "neon":
+        pairs = np.array([[1, 0, 0], [0, 1, 0]]) + (0 if dtype == "int8" else np.array([[4, 4, 4], [4, 5, 4]]))
+        total = total - 65536 * pairs
+    zeros = quantized_constant(np.zeros(3, np.int32))
+    shape, filters = (x.shape, w) if op == "FULLY_CONNECTED" else ((1, 2, 1, 20), w.reshape(3, 1, 1, 20))
+    options = {} if op == "FULLY_CONNECTED" else {"stride_w": 1, "stride_h": 1}
+    output = quantized([*shape[:-1], 3], dtype, 8192.0, 100)
+    inputs = [quantized(shape, dtype), quantized_constant(filters), zeros]
+    y = compute(op, inputs, output, [x.reshape(shape)], version=3, **options)
+    want = np.floor(total / 8192 + 0.5).astype(int) + 100
+    same(y.reshape(2, 3), clip(want, dtype))
 
 
 def test_conv_2d_of_int8_and_int16_rounds_ties_up():
@@ -77,7 +119,7 @@ def test_conv_2d_of_int8_and_int16_rounds_ties_up():
         inputs = [quantized(x.shape, dtype), weights, bias]
         options = {"stride_w": 1, "stride_h": 1} | ({"quantized_bias_type": 2} if dtype == "int16" else {})
         y = compute("CONV_2D", inputs, quantized(x.shape, dtype, 2.0), [x], version=8, **options)
-        same(y, (np.floor if AARCH64 and dtype == "int8" else up)(x / 2).astype(dtype))
+        same(y, up(x / 2).astype(dtype))
 
 
 @pytest.mark.parametrize("channels", [8, 11, 16])

@@ -10,7 +10,7 @@ Source: LiteRT:tflite/kernels/{stablehlo_elementwise.h,stablehlo_scatter.cc,stab
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
+from tflm_cy.arithmetic.half cimport eigen_half, half_to_f32
 from tflm_cy.arithmetic.nan_order cimport add_first, add_first_f64, add_runs, mul_first, mul_first_f64, mul_runs
 
 cdef enum:
@@ -171,7 +171,7 @@ cdef inline void combine_neighbouring_halves(int op, const uint16_t* a, const ui
             second[i] = half_to_f32(b[i])
         combine_run(op, first, 1, second, 1, first, 1, m)
         for i in range(m):
-            y[i] = f32_to_half(first[i])
+            y[i] = eigen_half(first[i])
         a, b, y, n = a + m, b + m, y + m, n - m
 
 

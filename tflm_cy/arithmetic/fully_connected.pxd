@@ -11,7 +11,9 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.conv cimport Rescale, rescale_sums, subtract_weight_zero
+from tflm_cy.arithmetic.conversion cimport cut32_f64
 from tflm_cy.arithmetic.fixed_point cimport clamp32, multiply
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, weight8
@@ -29,11 +31,11 @@ cdef struct DoubleRescale:
 
 
 cdef inline int32_t round_away(double x) noexcept nogil:
-    """(int32)round(x) as x86 converts: NaN and what does not fit give the minimum."""
+    """(int32)round(x) as the machine converts: NaN and what does not fit give the minimum, on aarch64 0 and the nearest value."""
     cdef int32_t whole
     cdef double rest
     if not (x < 2147483647.5 and x > -2147483648.5):
-        return INT32_MIN
+        return cut32_f64(x) if AARCH64 else INT32_MIN
     if x >= 2147483647.0:
         return 2147483647
     if x <= -2147483648.0:

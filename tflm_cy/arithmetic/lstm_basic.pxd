@@ -15,6 +15,7 @@ from tflm_cy.arithmetic.conv cimport rescale
 from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_product_f32
 from tflm_cy.arithmetic.fixed_point cimport ACT_TANH, clamp_f32, round_shift
 from tflm_cy.arithmetic.multipliers cimport Factor
+from tflm_cy.arithmetic.optimized.product_pairs cimport subtract_pairs
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, shift_values, sum_values
 from tflm_cy.arithmetic.gemmlowp cimport high_product16, logistic_s16, rescale16, saturate16, tanh_s16
@@ -74,9 +75,9 @@ cdef inline void basic_lstm_f32(
 
 cdef inline void basic_lstm_u8(
     const BasicShape* s, const uint8_t* operands, const uint8_t* w, int32_t w_zero_point, const int32_t* bias, const Factor* factor,
-    const int16_t* c, int64_t* sums, int16_t* row, int16_t* gates, int16_t* new_c, uint8_t* new_h,
+    bint in_pairs, const int16_t* c, int64_t* sums, int16_t* row, int16_t* gates, int16_t* new_c, uint8_t* new_h,
 ) noexcept nogil:
-    """sums: as many as a batch has gates; row: as a batch has operands."""
+    """in_pairs: the sums are product_pairs'; sums: as many as a batch has gates; row: as a batch has operands."""
     cdef ptrdiff_t n = 4 * s.cells
     cdef ptrdiff_t depth = s.inputs + s.cells
     cdef ptrdiff_t b, i
@@ -88,6 +89,8 @@ cdef inline void basic_lstm_u8(
         zero = <uint32_t>sum_values(row, depth) * <uint32_t>w_zero_point
         memset(sums, 0, n * sizeof(int64_t))
         accumulate_one(row, w, n, depth, depth, LONGEST_8BIT, sums)
+        if in_pairs:
+            subtract_pairs(row, 128, w, n, depth, depth, w_zero_point, sums)
         for i in range(n):
             total = <uint32_t>bias[i] + <uint32_t>sums[i] - zero
             gates[b * n + i] = <int16_t>max(-32768, min(rescale(<int32_t>total, factor), 32767))

@@ -7,7 +7,7 @@
 
 On x86 the first operand's NaN is the result, and a compiler may exchange the operands of `+` and `*`. These say the order to it: with the
 instruction itself, which costs nothing, elsewhere with a comparison. `add_after` and `mul_after` have a comparison everywhere; their first
-operand is a result, whose NaN is quiet.
+operand is a result, whose NaN is quiet. On aarch64 a signalling NaN comes before a quiet one.
 """
 from libc.stdint cimport int64_t
 
@@ -30,6 +30,29 @@ cdef extern from *:
     TFLM_CY_ORDERED(tflm_cy_mul_f32, float, "mulss")
     TFLM_CY_ORDERED(tflm_cy_add_f64, double, "addsd")
     TFLM_CY_ORDERED(tflm_cy_mul_f64, double, "mulsd")
+    #elif defined(__aarch64__) && defined(__GNUC__)
+    #define TFLM_CY_ORDERED(NAME, TYPE, OP) \
+      static inline TYPE NAME(TYPE a, TYPE b) { TYPE y; __asm__(OP : "=w"(y) : "w"(a), "w"(b)); return y; }
+    typedef float tflm_cy_four __attribute__((vector_size(16)));
+    TFLM_CY_ORDERED(tflm_cy_add_four, tflm_cy_four, "fadd %0.4s, %1.4s, %2.4s")
+    TFLM_CY_ORDERED(tflm_cy_mul_four, tflm_cy_four, "fmul %0.4s, %1.4s, %2.4s")
+    TFLM_CY_ORDERED(tflm_cy_add_f32, float, "fadd %s0, %s1, %s2")
+    TFLM_CY_ORDERED(tflm_cy_mul_f32, float, "fmul %s0, %s1, %s2")
+    TFLM_CY_ORDERED(tflm_cy_add_f64, double, "fadd %d0, %d1, %d2")
+    TFLM_CY_ORDERED(tflm_cy_mul_f64, double, "fmul %d0, %d1, %d2")
+    TFLM_CY_ORDERED(tflm_cy_max_f32, float, "fmax %s0, %s1, %s2")
+    #define TFLM_CY_MAX_F32
+    #else
+    #define TFLM_CY_ORDERED(NAME, TYPE, OP) static inline TYPE NAME(TYPE a, TYPE b) { return a != a ? a + a : a OP b; }
+    TFLM_CY_ORDERED(tflm_cy_add_f32, float, +)
+    TFLM_CY_ORDERED(tflm_cy_mul_f32, float, *)
+    TFLM_CY_ORDERED(tflm_cy_add_f64, double, +)
+    TFLM_CY_ORDERED(tflm_cy_mul_f64, double, *)
+    #define TFLM_CY_NO_FOURS
+    #endif
+    #ifdef TFLM_CY_NO_FOURS
+    #define TFLM_CY_FOURS(OP)
+    #else
     #define TFLM_CY_FOURS(OP) \
       for (; i + 4 <= n; i += 4) { \
         tflm_cy_four u, v; \
@@ -37,16 +60,21 @@ cdef extern from *:
         u = OP(u, v); \
         memcpy(y + i, &u, 16); \
       }
-    #else
-    #define TFLM_CY_ORDERED(NAME, TYPE, OP) static inline TYPE NAME(TYPE a, TYPE b) { return a != a ? a + a : a OP b; }
-    TFLM_CY_ORDERED(tflm_cy_add_f32, float, +)
-    TFLM_CY_ORDERED(tflm_cy_mul_f32, float, *)
-    TFLM_CY_ORDERED(tflm_cy_add_f64, double, +)
-    TFLM_CY_ORDERED(tflm_cy_mul_f64, double, *)
-    #define TFLM_CY_FOURS(OP)
     #endif
-    static inline float tflm_cy_add_after(float a, float b) { const float y = a + b; return a != a ? a : y; }
-    static inline float tflm_cy_mul_after(float a, float b) { const float y = a * b; return a != a ? a : y; }
+    #ifdef __aarch64__
+    static inline int tflm_cy_signals(float x) {
+      uint32_t bits;
+      memcpy(&bits, &x, 4);
+      return (bits & 0x7FFFFFFF) > 0x7F800000 && !(bits & 0x400000);
+    }
+    #else
+    #define tflm_cy_signals(x) 0
+    #endif
+    #ifndef TFLM_CY_MAX_F32
+    static inline float tflm_cy_max_f32(float a, float b) { return a != a ? a + a : b != b ? b + b : a < b ? b : a; }
+    #endif
+    static inline float tflm_cy_add_after(float a, float b) { const float y = a + b; return a != a && !tflm_cy_signals(b) ? a : y; }
+    static inline float tflm_cy_mul_after(float a, float b) { const float y = a * b; return a != a && !tflm_cy_signals(b) ? a : y; }
     static inline void tflm_cy_add_runs(const float *a, const float *b, float *y, int64_t n) {
       int64_t i = 0;
       TFLM_CY_FOURS(tflm_cy_add_four)
@@ -59,7 +87,7 @@ cdef extern from *:
     }
     static inline void tflm_cy_dot_lanes(const float *a, const float *b, int64_t n, float *lanes) {
       int64_t i = 0;
-    #if defined(__x86_64__) && defined(__GNUC__)
+    #ifndef TFLM_CY_NO_FOURS
       tflm_cy_four total = {0, 0, 0, 0};
       for (; i + 4 <= n; i += 4) {
         tflm_cy_four u, v;
@@ -76,6 +104,7 @@ cdef extern from *:
     """
     float add_first "tflm_cy_add_f32"(float a, float b) noexcept nogil          # a's NaN before b's
     float mul_first "tflm_cy_mul_f32"(float a, float b) noexcept nogil
+    float max_first "tflm_cy_max_f32"(float a, float b) noexcept nogil          # a NaN comes out
     float add_after "tflm_cy_add_after"(float a, float b) noexcept nogil
     float mul_after "tflm_cy_mul_after"(float a, float b) noexcept nogil
     double add_first_f64 "tflm_cy_add_f64"(double a, double b) noexcept nogil

@@ -6,7 +6,7 @@ Source: LiteRT:tflite/kernels/{sign,atan2,bitwise_xor,right_shift,bucketize,add_
 from libc.math cimport atan2, atan2f, hypot, hypotf, roundf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
+from tflm_cy.arithmetic.half cimport eigen_half, half_to_f32
 from tflm_cy.arithmetic.machine cimport product_plus
 from tflm_cy.arithmetic.nan_order cimport add_runs
 
@@ -103,7 +103,7 @@ cdef inline void atan2_f64(const double* a, const double* b, double* y, int64_t 
 cdef inline void atan2_half(const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = f32_to_half(atan2f(half_to_f32(a[i]), half_to_f32(b[i])))
+        y[i] = eigen_half(atan2f(half_to_f32(a[i]), half_to_f32(b[i])))
 
 
 cdef inline void xor_bits(const void* params, const Whole* a, const Whole* b, Whole* y, int64_t n) noexcept nogil:

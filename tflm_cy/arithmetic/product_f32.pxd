@@ -18,6 +18,7 @@ and fuses what is left over. There a convolution has a run per tap.
 from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
 
 cdef extern from *:
     """
@@ -253,7 +254,8 @@ cdef inline bint finish_f32(const float* sums, const float* bias, ptrdiff_t n, f
 cdef inline float nan_sum(
     float total, const float* x, ptrdiff_t x_step, const float* w, ptrdiff_t w_step, ptrdiff_t n, bint weights_first,
 ) noexcept nogil:
-    """total + x . w with TensorFlow's choice among NaNs: the last product that is NaN replaces the sum, x's NaN before w's (or the reverse).
+    """total + x . w with TensorFlow's choice among NaNs: the last product that is NaN replaces the sum, on aarch64 the first one does; x's NaN
+    before w's (or the reverse).
 
     The compiler may swap the operands of a vector sum, which is visible only in which NaN survives; so outputs that are NaN are computed again.
     """
@@ -264,8 +266,10 @@ cdef inline float nan_sum(
         b = w[k * w_step]
         if weights_first:
             a, b = b, a
-        p = a * b
-        if p == p:
+        p = mul_first(a, b) if AARCH64 else a * b
+        if AARCH64:
+            total = add_first(total, p)
+        elif p == p:
             total = total + p
         elif a != a:
             total = a + <float>0.0

@@ -69,9 +69,9 @@ cdef inline void lane_products(const float* w, ptrdiff_t rows, ptrdiff_t depth, 
         s[0] = s[1] = s[2] = s[3] = 0
         for k in range(0, depth - rest, 4):
             for i in range(4):
-                s[i] = fmaf(w[k + i], x[k + i], s[i])
+                s[i] = fmaf(x[k + i], w[k + i], s[i])
         if rest > 0:
             for i in range(4):
-                s[i] = fmaf(w[depth - 4 + i], x[depth - 4 + i] if i >= 4 - rest else 0, s[i])
+                s[i] = fmaf(x[depth - 4 + i] if i >= 4 - rest else 0, w[depth - 4 + i], s[i])
         sums[o] = (s[0] + s[1]) + (s[2] + s[3])
         w += depth

@@ -12,6 +12,7 @@ from libc.math cimport roundf
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
+from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
 from tflm_cy.arithmetic.lookup cimport lookup_8
@@ -126,9 +127,7 @@ cdef uint8_t* rescaling_table(Context context, const Tensor* x, const Tensor* y)
     cdef int v
     for v in range(256):
         rounded = roundf(<float>v * scale + bias)
-        # x86's conversion of what does not fit
-        value = <int32_t>rounded if -2147483648.0 <= rounded < 2147483648.0 else <int32_t>0x80000000u
-        value = <int32_t>(<uint32_t>value + <uint32_t>y.zero_point)
+        value = <int32_t>(<uint32_t>cut32(rounded) + <uint32_t>y.zero_point)
         table[v] = <uint8_t>max(min(255, value), 0)
     return table
 

@@ -14,11 +14,13 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.conv cimport ONCE, Rescale, conv_quantized
+from tflm_cy.arithmetic.optimized.product_pairs cimport can_pair, conv_in_pairs
 from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, position_space
 from tflm_cy.graph.tensor cimport INT4, INT8, INT16, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
+from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.ops.kernels.columns_i16 cimport ColumnsI16, conv_columns_i16, plan_columns_i16
 from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, ready_fixed, run_fixed
 from tflm_cy.ops.quantized_weights cimport (
@@ -36,6 +38,7 @@ cdef struct IntegerConv:
     ConvI8 fast                  # with a vector kernel
     LateRequantize requantize
     ColumnsI16 wide              # with a vector kernel for int16
+    bint in_pairs                # optimized/product_pairs.pxd
 
 
 cdef int prepare_integer(Context context, Node* node, const Conv* c, int activation, bint narrow_bias) except -1:
@@ -63,10 +66,11 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
         up = op.c.shape.oc
         if x.type != INT16 and gemm_rounding(op.c.shape.oc, op.c.shape.batches * op.c.shape.oh * op.c.shape.ow, op.c.depth) == ONCE:
             up = ROUND_ONCE
+            op.in_pairs = wraps_in_pairs(context, op, x, w)
     plan_rescale(
         context, x, w, b, y, activation, op.c.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, &multipliers, "CONV_2D")
     # TFLM's plans may lay the output over the image, which the vector kernel does not permit (ops/overlaps.py)
-    if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_fixed(
+    if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and not op.in_pairs and ready_fixed(
             context, &op.fast, &op.requantize, &op.c.shape, x, w.zero_point if x.type == UINT8 else 0, weight_bytes(context, w, &op.c.weights),
             op.c.depth, b, &op.rescale, &multipliers):
         node.invoke = convolve_gemm_i8
@@ -81,6 +85,18 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.c.shape.oc)
     node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
     return 0
+
+
+cdef bint wraps_in_pairs(Context context, const IntegerConv* op, const Tensor* x, Tensor* w) except -1:
+    cdef const void* bytes
+    if has_dotprod():
+        return False
+    if not is_constant(w):
+        return True
+    bytes = weight_bytes(context, w, &op.c.weights)
+    if x.type == UINT8:
+        return can_pair(<const uint8_t*>bytes, op.c.shape.oc, op.c.depth, op.c.depth, w.zero_point)
+    return can_pair(<const int8_t*>bytes, op.c.shape.oc, op.c.depth, op.c.depth, 0)
 
 
 cdef bint use_columns(Context context, Node* node, IntegerConv* op, Tensor* w) except -1:
@@ -121,6 +137,11 @@ cdef int convolve_s8(Context context, Node* node) noexcept nogil:
     cdef IntegerConv* op = <IntegerConv*>node.data
     cdef Tensor* x = context.input(node, 0)
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.c.shape.oc, &op.c.bias)
+    if op.in_pairs:
+        conv_in_pairs(
+            &op.c.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>weight_bytes(context, context.input(node, 1), &op.c.weights), 0,
+            &op.rescale, <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums), <int8_t*>context.output(node, 0).data)
+        return 0
     conv_quantized(
         &op.c.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>weight_bytes(context, context.input(node, 1), &op.c.weights), 0,
         &op.rescale, <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums),
@@ -134,6 +155,11 @@ cdef int convolve_u8(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.c.shape.oc, &op.c.bias)
+    if op.in_pairs:
+        conv_in_pairs(
+            &op.c.shape, <const uint8_t*>x.data, x.zero_point, weight_bytes(context, w, &op.c.weights), w.zero_point, &op.rescale,
+            <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums), <uint8_t*>context.output(node, 0).data)
+        return 0
     conv_quantized(
         &op.c.shape, <const uint8_t*>x.data, x.zero_point, weight_bytes(context, w, &op.c.weights), w.zero_point, &op.rescale,
         <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums), <uint8_t*>context.output(node, 0).data,

@@ -280,6 +280,7 @@ cdef void int4_range(Context context, Node* node, int64_t first, int64_t end, in
     cdef float scale
     for b in range(first, end):
         scale = quantize_row(x + b * op.m.depth, op.m.depth, q)
-        fully_connected_moved(op.moved, op.m.rows, op.m.depth, q, scale, op.row_scales, op.scale, bias, op.rows, y)
+        fully_connected_moved(
+            op.moved, op.m.rows, op.m.depth, q, scale, op.row_scales, op.scale, bias, op.m.batches == 1, op.rows, y)
         activate(y, op.m.rows, op.activation, op.rows)
         y += op.m.rows

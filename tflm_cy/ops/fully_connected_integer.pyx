@@ -21,12 +21,13 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv cimport HALVES_AWAY, Rescale, factor_of
+from tflm_cy.arithmetic.conv cimport HALVES_AWAY, ONCE, Rescale, factor_of
 from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
-from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding
+from tflm_cy.arithmetic.optimized.product_pairs cimport can_pair, row_sums_in_pairs
+from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding, rounding_of_shift
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.fully_connected cimport (
-    DoubleRescale, fully_connected_quantized, fully_connected_shuffled, fully_connected_u8_s16, rescale_whole, shuffle_values,
+    DoubleRescale, fully_connected_quantized, fully_connected_shuffled, fully_connected_u8_s16, rescale_double, rescale_whole, shuffle_values,
 )
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, iteration_space
@@ -34,6 +35,7 @@ from tflm_cy.graph.tensor cimport INT2, INT4, INT8, INT16, INT32, INT64, UINT8, 
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, ready_requantize_fixed, run_fixed
 from tflm_cy.ops.fully_connected_layer cimport Matrix, shape_of_product
+from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.ops.quantized_weights cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_bias_width, check_product, check_quantized, check_zero_points,
     prepare_bias_as,
@@ -209,6 +211,11 @@ cdef int choose_kernel(Context context, Node* node, IntegerMatrix* op, const Int
     cdef int y_type = context.output(node, 0).type
     # TFLM's plans may lay the output over the input, which the vector kernels do not permit (ops/overlaps.py)
     cdef bint may_be_fast = node.arithmetic != MICRO and is_constant(w)
+    if t.gemm and not t.both_16 and wraps_in_pairs(context, op, w, t):
+        op.shifted = context.request_scratch(2 * op.m.depth + 2)
+        op.sums = context.request_scratch(8 * op.m.rows + 8)
+        node.invoke = fully_connected_in_pairs
+        return 0
     if may_be_fast and t.natural and y_type != INT16 and ready_gemm_i8(context, op, x, w):
         node.invoke = fully_connected_gemm_i8
         return 0
@@ -227,6 +234,19 @@ cdef int choose_kernel(Context context, Node* node, IntegerMatrix* op, const Int
     elif y_type == UINT8:
         node.invoke = fully_connected_u8
     return 0
+
+
+cdef bint wraps_in_pairs(Context context, const IntegerMatrix* op, Tensor* w, const IntegerTypes* t) except -1:
+    """Does an optimized product of bytes wrap around here (optimized/product_pairs.pxd)?"""
+    cdef const void* bytes
+    if gemm_rounding(op.m.rows, op.m.batches, op.m.depth) != ONCE or has_dotprod():
+        return False
+    if not is_constant(w):
+        return True
+    bytes = weight_bytes(context, w, &op.weights)
+    if t.is_unsigned:
+        return can_pair(<const uint8_t*>bytes, op.m.rows, op.m.depth, op.m.depth, op.w_zero_point)
+    return can_pair(<const int8_t*>bytes, op.m.rows, op.m.depth, op.m.depth, op.w_zero_point)
 
 
 cdef bint is_integer(int type) noexcept nogil:
@@ -308,7 +328,7 @@ cdef int prepare_fixed(
             real = op.rescale.scales[o]
         if w.scale_count > 1 or o == 0:
             m = quantize_multiplier(real)
-            factor = factor_of(m, rounding)
+            factor = factor_of(m, rounding_of_shift(rounding, m.shift))
         factors[o] = factor
     op.fixed.factors = factors
     op.fixed.wide = wide
@@ -413,6 +433,33 @@ cdef int fully_connected_u8(Context context, Node* node) noexcept nogil:
         &op.rescale, <int16_t*>context.scratch(op.shifted), <int64_t*>context.scratch(op.sums),
         <uint8_t*>context.output(node, 0).data,
     )
+    return 0
+
+
+cdef int fully_connected_in_pairs(Context context, Node* node) noexcept nogil:
+    """Bytes of weights and values, to outputs of any type."""
+    cdef IntegerMatrix* op = <IntegerMatrix*>node.data
+    cdef const char* x = <const char*>context.input(node, 0).data
+    cdef const uint8_t* w = <const uint8_t*>weight_bytes(context, context.input(node, 1), &op.weights)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int16_t* shifted = <int16_t*>context.scratch(op.shifted)
+    cdef int64_t* sums = <int64_t*>context.scratch(op.sums)
+    cdef ptrdiff_t rows = op.m.rows
+    cdef ptrdiff_t depth = op.m.depth
+    cdef ptrdiff_t b
+    read_rescale(context, node, op)
+    for b in range(op.m.batches):
+        if y.type == INT8:
+            row_sums_in_pairs(
+                <const int8_t*>x + b * depth, op.x_zero_point, <const int8_t*>w, op.w_zero_point, rows, depth, op.rescale.longest, shifted, sums)
+            rescale_double(sums, &op.rescale, rows, <int8_t*>y.data + b * rows)
+            continue
+        row_sums_in_pairs(
+            <const uint8_t*>x + b * depth, op.x_zero_point, w, op.w_zero_point, rows, depth, op.rescale.longest, shifted, sums)
+        if y.type == UINT8:
+            rescale_double(sums, &op.rescale, rows, <uint8_t*>y.data + b * rows)
+        else:
+            rescale_double(sums, &op.rescale, rows, <int16_t*>y.data + b * rows)
     return 0
 
 

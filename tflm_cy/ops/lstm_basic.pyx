@@ -18,15 +18,17 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.conv cimport factor_of
+from tflm_cy.arithmetic.conv cimport ONCE, factor_of
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.lstm_basic cimport BasicShape, basic_lstm_f32, basic_lstm_u8
-from tflm_cy.arithmetic.multipliers cimport Factor
+from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding, rounding_of_shift
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.tensor cimport DYNAMIC, FLOAT32, INT16, INT32, UINT8, Tensor, is_constant
+from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:                       # inputs
@@ -48,6 +50,7 @@ cdef struct BasicLstm:
     const RowKernels* fast
     Factor factor                # from sums to gates
     int32_t w_zero_point
+    bint in_pairs                # optimized/product_pairs.pxd
     int sums                     # scratch: of a batch, quantized
     int row
 
@@ -140,6 +143,8 @@ cdef int prepare_quantized(Context context, Node* node, BasicLstm* s) except -1:
     cdef double scale = context.output(node, NEW_STATE).scale
     cdef double exponent = log2(scale) if scale > 0 else 0.5
     cdef double real = 4096 * <double>context.input(node, BIAS).scale
+    cdef Multiplier m
+    cdef int rounding
     s.w_zero_point = context.input(node, WEIGHTS).zero_point
     if not fabs(exponent - round(exponent)) < 1e-3:
         node.invoke = refuse_scale
@@ -147,7 +152,10 @@ cdef int prepare_quantized(Context context, Node* node, BasicLstm* s) except -1:
     if round(exponent) != -11:
         node.invoke = refuse_bits
         return 0
-    s.factor = factor_of(quantize_multiplier(real), True)
+    rounding = gemm_rounding(4 * s.shape.cells, s.shape.batches, s.shape.inputs + s.shape.cells)
+    m = quantize_multiplier(real)
+    s.factor = factor_of(m, rounding_of_shift(rounding, m.shift))
+    s.in_pairs = rounding == ONCE and not has_dotprod()
     s.sums = context.request_scratch(4 * s.shape.cells * sizeof(int64_t) + 8)
     s.row = context.request_scratch((s.shape.inputs + s.shape.cells) * sizeof(int16_t) + 8)
     node.invoke = run_quantized
@@ -211,7 +219,8 @@ cdef int run_quantized(Context context, Node* node) noexcept nogil:
     join_operands(context, node, 1)
     basic_lstm_u8(
         &s.shape, <const uint8_t*>context.output(node, OPERANDS).data, <const uint8_t*>context.input(node, WEIGHTS).data, s.w_zero_point,
-        <const int32_t*>context.input(node, BIAS).data, &s.factor, <const int16_t*>context.input(node, STATE).data,
+        <const int32_t*>context.input(node, BIAS).data, &s.factor, s.in_pairs,
+        <const int16_t*>context.input(node, STATE).data,
         <int64_t*>context.scratch(s.sums), <int16_t*>context.scratch(s.row), <int16_t*>context.output(node, GATES).data,
         <int16_t*>context.output(node, NEW_STATE).data,
         <uint8_t*>context.output(node, NEW_ACTIVATION).data,

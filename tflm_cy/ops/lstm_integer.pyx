@@ -9,9 +9,10 @@ Source: LiteRT:tflite/kernels/{unidirectional_sequence_lstm,lstm,lstm_eval}.cc.
 """
 from libc.math cimport fabs, fabsf, log2, logf, round, roundf
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t
+from libc.stdint cimport int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.activation cimport fill_sigmoid
+from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.fixed_point cimport ACT_TANH, quantize_multiplier
 from tflm_cy.arithmetic.lstm cimport CELL_GATE, LstmShape
 from tflm_cy.arithmetic.lstm_quantized cimport IntegerGate, IntegerLstm, IntegerRoom, integer_step
@@ -224,7 +225,7 @@ cdef bint read_exponent(const Tensor* c, int32_t* exponent) noexcept nogil:
     at 0, and runs."""
     cdef float found = logf(c.scale) * (<float>1 / logf(2))
     cdef float whole = roundf(found)
-    exponent[0] = <int32_t>whole if -2147483648.0 <= whole < 2147483648.0 else INT32_MIN
+    exponent[0] = cut32(whole)
     return fabsf(found - whole) < <float>1e-3
 
 

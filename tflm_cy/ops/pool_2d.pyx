@@ -8,11 +8,14 @@ Source: LiteRT:tflite/kernels/pooling.cc.
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, activation_range_f32
+from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.nan_order cimport has_nan
 from tflm_cy.arithmetic.optimized.normalization cimport l2_pool_f32_eigen
+from tflm_cy.arithmetic.optimized.pool_neon cimport max_pool_f32_neon
 from tflm_cy.arithmetic.pool_2d cimport AVERAGE, L2, MAXIMUM, pool_2d
 from tflm_cy.arithmetic.shapes cimport Pool2D
 from tflm_cy.arithmetic.window cimport padding_before, window_size
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, WorkFunction, iteration_space, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, InvokeFunction, Node, WorkFunction, iteration_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.kernels.pool_i8 cimport MOST_SUMS, average_rows, largest_rows
@@ -35,6 +38,7 @@ cdef struct Pool:
     Pool2D shape                 # first: what the scalar definitions take
     PoolLoop loop
     const ElementwiseI8Kernels* fast
+    InvokeFunction without_nan   # on aarch64: of images that hold none
     bint unusual                 # windows that no padding gives, and the vector loops do not know
 
 
@@ -161,6 +165,9 @@ cdef int prepare_max(Context context, Node* node) except -1:
     if type != INT16 and not (<Pool*>node.data).unusual and kernels().loops.max_pool[loop_of(type)] != NULL:
         (<Pool*>node.data).loop = kernels().loops.max_pool[loop_of(type)]
         node.invoke = max_loop
+    if AARCH64 and type == FLOAT32 and node.arithmetic == OPTIMIZED:
+        (<Pool*>node.data).without_nan = node.invoke
+        node.invoke = maximum_with_nan
     return 0
 
 
@@ -232,6 +239,15 @@ cdef void max_rows(Context context, Node* node, int64_t first, int64_t end, int 
 
 cdef int average(Context context, Node* node) noexcept nogil:
     return no_taps(context) if pool_values(context, node, AVERAGE) else 0
+
+
+cdef int maximum_with_nan(Context context, Node* node) noexcept nogil:
+    cdef const Pool* pool = <const Pool*>node.data
+    cdef const Tensor* x = context.input(node, 0)
+    if not has_nan(<const float*>x.data, count(x)):
+        return pool.without_nan(context, node)
+    max_pool_f32_neon(&pool.shape, <const float*>x.data, <float*>context.output(node, 0).data)
+    return 0
 
 
 cdef int maximum(Context context, Node* node) noexcept nogil:

@@ -12,6 +12,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from tflm_cy.arithmetic.conv cimport ONCE, Rescale, factor_of
 from tflm_cy.arithmetic.fixed_point cimport Range32, quantize_multiplier
 from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
+from tflm_cy.arithmetic.optimized.rounding cimport rounding_of_shift
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport (
@@ -236,9 +237,11 @@ cdef inline bint are_below(const Multipliers* m, double most) noexcept nogil:
 
 
 cdef inline void fill_factors(const Multipliers* m) noexcept nogil:
+    cdef Multiplier multiplier
     cdef ptrdiff_t c
     for c in range(m.channels):
-        m.factors[c] = factor_of(quantize_multiplier(multiplier_of(m, c)), ONCE if m.up == ROUND_ONCE else c < m.up)
+        multiplier = quantize_multiplier(multiplier_of(m, c))
+        m.factors[c] = factor_of(multiplier, rounding_of_shift(ONCE, multiplier.shift) if m.up == ROUND_ONCE else c < m.up)
 
 
 cdef inline int prepare_rescale(

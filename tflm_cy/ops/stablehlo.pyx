@@ -17,6 +17,7 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.combine cimport ADD, BITS_AND, MAXIMUM, MINIMUM, MULTIPLY, SHIFT_LEFT, TAKE, Combine
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.slices cimport IndexedSlices, Spread, gather_slices, scatter_slices, spread
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -96,10 +97,11 @@ cdef int elementwise(Context context, Node* node) noexcept nogil:
 
 
 cdef void elementwise_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """Of two NaN a sum or product of one dimension keeps the first; TensorFlow's loop over several exchanges floats, but not float16."""
+    """Of two NaN a sum or product of one dimension keeps the first; TensorFlow's loop over several exchanges floats on x86-64, but not
+    float16."""
     cdef const Combined* data = <const Combined*>node.data
     cdef Tensor* y = context.output(node, 0)
-    cdef bint exchanged = y.rank > 1 and (y.type == FLOAT32 or y.type == FLOAT64) and (data.op == ADD or data.op == MULTIPLY)
+    cdef bint exchanged = not AARCH64 and y.rank > 1 and (y.type == FLOAT32 or y.type == FLOAT64) and (data.op == ADD or data.op == MULTIPLY)
     cdef const char* a = <const char*>context.input(node, exchanged).data
     cdef const char* b = <const char*>context.input(node, not exchanged).data
     cdef Values values = values_of_units(y, first, end)

@@ -1,6 +1,7 @@
 /* The multiplication of requantize_double.pxi: int32 sums times doubles, halves away from zero.
  *
- * Rounding in doubles is exact: the whole part and one more or less. What no int32 holds converts to the minimum, as NaN does. */
+ * Rounding in doubles is exact: the whole part and one more or less. What no int32 holds converts to the minimum, as NaN does;
+ * on Arm to the nearest value, NaN to 0. */
 #ifndef TFLM_CY_SIMD_REQUANTIZE_DOUBLE_H
 #define TFLM_CY_SIMD_REQUANTIZE_DOUBLE_H
 
@@ -21,9 +22,7 @@ SIMD_INLINE vi requantize_double(vi x, const double *scales) {
 }
 #elif SIMD_ISA == 128
 SIMD_INLINE int32x2_t requantize_double_half(int32x2_t x, const double *scales) {
-  const float64x2_t p = vrndaq_f64(vmulq_f64(vcvtq_f64_s64(vmovl_s32(x)), vld1q_f64(scales)));
-  const uint64x2_t fits = vandq_u64(vcgeq_f64(p, vdupq_n_f64(-2147483648.0)), vcleq_f64(p, vdupq_n_f64(2147483647.0)));
-  return vmovn_s64(vbslq_s64(fits, vcvtq_s64_f64(p), vdupq_n_s64(INT32_MIN)));
+  return vqmovn_s64(vcvtaq_s64_f64(vmulq_f64(vcvtq_f64_s64(vmovl_s32(x)), vld1q_f64(scales))));
 }
 
 SIMD_INLINE vi requantize_double(vi x, const double *scales) {

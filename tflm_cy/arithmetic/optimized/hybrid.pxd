@@ -5,11 +5,13 @@ Weights are moved up by 7, and what that adds to a sum is taken off beforehand:
     y = ((float)(-7 * sum(q)) * scale) * w_scale + bias
     y = y + ((float)(q . (w + 7)) * scale) * w_scale
 
+On aarch64 the bias is fused, and so is what is added to it of a single row of values, and of the last rows % 4 weights of several.
+
 With blockwise scales (`fully_connected_blocks4`) the row of values is quantized with a zero point, and no activation follows.
 
 Otherwise always symmetric, rounded half away from zero throughout. TensorFlow packs the moved weights two to a byte without cutting them to 4 bits
 first, so that a weight of -8, which has no place among 0 .. 14, becomes 15 and makes 15 of a neighbour, too (`move_weights`).
-Source: LiteRT:tflite/kernels/{fully_connected.cc,internal/optimized/4bit/sse_fully_connected.cc}.
+Source: LiteRT:tflite/kernels/{fully_connected.cc,internal/optimized/4bit/{sse,neon}_fully_connected.cc}.
 """
 from libc.math cimport fabsf, roundf
 from libc.stddef cimport ptrdiff_t
@@ -17,6 +19,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, uint16_t
 
 from tflm_cy.arithmetic.half cimport half_to_f32
 from tflm_cy.arithmetic.hybrid cimport DOTS, dot_s16_s8, multiply_rows_hybrid
+from tflm_cy.arithmetic.machine cimport AARCH64, plus_product, product_plus
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.arithmetic.lookup cimport truncate
 
@@ -31,8 +34,8 @@ cdef inline bint moves_weights(ptrdiff_t rows, ptrdiff_t depth) noexcept nogil:
 
 
 cdef inline void move_weights(const int8_t* w, ptrdiff_t rows, ptrdiff_t depth, int8_t* moved) noexcept nogil:
-    """Weights i and i + 16 of a block of 32 share a byte, i in the upper half: a -8 at i + 16 fills it all. In a whole block a -8 at an
-    even pair i / 2 also fills the lower half of the byte of i + 2."""
+    """Weights i and i + 16 of a block of 32 share a byte, i in the upper half: a -8 at i + 16 fills it all. On x86-64 a -8 at an even pair
+    i / 2 of a whole block also fills the lower half of the byte of i + 2."""
     cdef ptrdiff_t r, start, i, length
     for i in range(rows * depth):
         moved[i] = <int8_t>((w[i] + INT4_OFFSET) & 15)
@@ -42,11 +45,29 @@ cdef inline void move_weights(const int8_t* w, ptrdiff_t rows, ptrdiff_t depth, 
             for i in range(start, start + length - 16):
                 if w[i + 16] == -8:
                     moved[i] = 15
-            if length < 32:
+            if length < 32 or AARCH64:
                 continue
             for i in range(start, start + 14):
                 if w[i] == -8 and (i - start) / 2 % 2 == 0:
                     moved[i + 18] = 15
+
+
+cdef inline float widest_neon(const float* x, ptrdiff_t n) noexcept nogil:
+    """The largest magnitude. A NaN in the full blocks of four stays: the last of a lane, of the lanes the first."""
+    cdef float[4] lanes = [0, 0, 0, 0]
+    cdef ptrdiff_t blocks = n - n % 4
+    cdef ptrdiff_t i
+    cdef float v, top
+    for i in range(blocks):
+        v = fabsf(x[i])
+        if v != v or lanes[i & 3] < v:
+            lanes[i & 3] = v
+    for i in range(2):
+        lanes[i] = lanes[2 * i] if lanes[2 * i] != lanes[2 * i] or lanes[2 * i + 1] < lanes[2 * i] else lanes[2 * i + 1]
+    top = lanes[0] if lanes[0] != lanes[0] or lanes[1] < lanes[0] else lanes[1]
+    for i in range(blocks, n):
+        top = fabsf(x[i]) if top < fabsf(x[i]) else top
+    return top
 
 
 cdef inline float quantize_row(const float* x, ptrdiff_t n, int16_t* q) noexcept nogil:
@@ -54,8 +75,11 @@ cdef inline float quantize_row(const float* x, ptrdiff_t n, int16_t* q) noexcept
     cdef float top = 0
     cdef float inverse
     cdef ptrdiff_t i
-    for i in range(n):
-        top = fabsf(x[i]) if top < fabsf(x[i]) else top
+    if AARCH64:
+        top = widest_neon(x, n)
+    else:
+        for i in range(n):
+            top = fabsf(x[i]) if top < fabsf(x[i]) else top
     if top == 0:
         top = 127
     inverse = <float>(127.0 / <double>top)
@@ -109,12 +133,12 @@ cdef inline void fully_connected_blocks4(
 
 cdef inline void fully_connected_moved(
     const int8_t* moved, ptrdiff_t rows, ptrdiff_t depth, const int16_t* q, float scale, const float* row_scales, float one_scale,
-    const float* bias, const RowKernels* fast, float* y,
+    const float* bias, bint single, const RowKernels* fast, float* y,
 ) noexcept nogil:
-    """One row of values; row_scales: NULL when all rows have one_scale."""
+    """One row of values, the only one if `single`; row_scales: NULL when all rows have one_scale."""
     cdef int32_t[DOTS] dots
     cdef int32_t total = 0
-    cdef float offset, w_scale
+    cdef float offset, product, w_scale
     cdef ptrdiff_t first = 0
     cdef ptrdiff_t o, i, n
     for i in range(depth):
@@ -128,6 +152,7 @@ cdef inline void fully_connected_moved(
             multiply_rows_hybrid(moved + first * depth, n, depth, q, False, dots)
         for o in range(first, first + n):
             w_scale = row_scales[o] if row_scales != NULL else one_scale
-            y[o] = offset * w_scale + bias[o]
-            y[o] = y[o] + <float>dots[o - first] * scale * w_scale
+            y[o] = product_plus(offset, w_scale, bias[o])
+            product = <float>dots[o - first] * scale
+            y[o] = plus_product(y[o], product, w_scale) if single or o >= rows - rows % 4 else y[o] + product * w_scale
         first += n

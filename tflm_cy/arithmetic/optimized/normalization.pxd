@@ -3,7 +3,7 @@
 `inverse` refines what the CPU approximates by one step of Newton's iteration, on aarch64 by two, fused, in its vectors.
 Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h; Eigen:src/Core/{MathFunctionsImpl.h,arch/AVX/MathFunctions.h}.
 """
-from libc.math cimport sqrtf
+from libc.math cimport powf, sqrtf
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
@@ -81,7 +81,7 @@ cdef inline void local_response_scales(
 
 
 cdef inline void local_response_factors(float* y, int64_t n, float beta, const RowKernels* fast) noexcept nogil:
-    """y = y^-beta in place: inverses for a beta of 1 and 0.5, quotients behind aarch64's vectors."""
+    """y = y^-beta in place: inverses for a beta of 1 and 0.5. Behind aarch64's vectors quotients, and powers of the C library."""
     cdef float[FACTORS] powers
     cdef int64_t c, block
     if AARCH64 and (beta == 1 or beta == <float>0.5):
@@ -92,6 +92,10 @@ cdef inline void local_response_factors(float* y, int64_t n, float beta, const R
         for c in range(inverses(y, n, beta != 1) if fast != NULL else 0, n):
             y[c] = inverse(y[c] if beta == 1 else sqrtf(y[c]))
         return
+    if AARCH64:
+        for c in range(n - n % 4, n):
+            y[c] = powf(y[c], -beta)
+        n -= n % 4
     if fast == NULL:
         for c in range(n):
             y[c] = eigen_power(y[c], -beta)

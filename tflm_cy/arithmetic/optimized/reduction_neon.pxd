@@ -4,6 +4,8 @@ Source: Eigen:src/Core/Redux.h, arch/NEON/PacketMath.h.
 """
 from libc.stdint cimport int64_t
 
+from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, max_first
+
 cdef enum:
     NEON_LANES = 4
 
@@ -25,40 +27,46 @@ cdef inline float row_sum_neon(const float* p, int64_t n, int64_t start) noexcep
     if blocks == 0:
         total = p[0]
         for i in range(1, n):
-            total = total + p[i]
+            total = add_first(total, p[i])
         return total
     for l in range(4):
         a[l] = p[start + l]
         b[l] = p[start + 4 + l] if blocks > 1 else 0
     for i in range(start + 8, start + 4 * (blocks & ~<int64_t>1), 8):
-        for l in range(4):
-            a[l] = a[l] + p[i + l]
-            b[l] = b[l] + p[i + 4 + l]
-    for l in range(4):
-        if blocks > 1:
-            a[l] = a[l] + b[l]
-            if blocks & 1:
-                a[l] = a[l] + p[start + 4 * (blocks - 1) + l]
-    total = (a[0] + a[1]) + (a[2] + a[3])
+        add_runs(a, p + i, a, 4)
+        add_runs(b, p + i + 4, b, 4)
+    if blocks > 1:
+        add_runs(a, b, a, 4)
+        if blocks & 1:
+            add_runs(a, p + start + 4 * (blocks - 1), a, 4)
+    total = add_first(add_first(a[0], a[1]), add_first(a[2], a[3]))
     for i in range(start):
-        total = total + p[i]
+        total = add_first(total, p[i])
     for i in range(start + 4 * blocks, n):
-        total = total + p[i]
+        total = add_first(total, p[i])
     return total
 
 
 cdef inline float largest_neon(const float* x, int64_t depth, int64_t start) noexcept nogil:
-    """A NaN in the whole blocks of four from element `start` on comes out, elsewhere it is left out unless it is the first element of a row without
-    such blocks."""
+    """In the lanes of `row_sum_neon`, where NaN stays; elsewhere it is left out unless it is the first element of a row without whole blocks."""
+    cdef float[8] lanes
     cdef int64_t blocks, i
-    cdef float top
+    cdef float top = x[0]
+    cdef int l
     start = min(start, depth)
     blocks = (depth - start) / 4
-    top = x[start] if blocks > 0 else x[0]
-    for i in range(start, start + 4 * blocks):
-        if x[i] != x[i]:
-            return x[i]
-        top = x[i] if x[i] > top else top
+    if blocks > 0:
+        for l in range(4):
+            lanes[l] = x[start + l]
+            lanes[4 + l] = x[start + 4 + l] if blocks > 1 else 0
+        for i in range(start + 8, start + 4 * (blocks & ~<int64_t>1), 8):
+            for l in range(8):
+                lanes[l] = max_first(lanes[l], x[i + l])
+        for l in range(4 if blocks > 1 else 0):
+            lanes[l] = max_first(lanes[l], lanes[4 + l])
+            if blocks & 1:
+                lanes[l] = max_first(lanes[l], x[start + 4 * (blocks - 1) + l])
+        top = max_first(max_first(lanes[0], lanes[1]), max_first(lanes[2], lanes[3]))
     for i in range(depth):
         if i < start or i >= start + 4 * blocks:
             top = x[i] if x[i] > top else top

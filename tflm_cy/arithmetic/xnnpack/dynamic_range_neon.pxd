@@ -2,7 +2,7 @@
 
 | | XNNPACK's own | packed, by KleidiAI |
 | --- | --- | --- |
-| taken by | convolutions; matrix products without dot products | matrix products of CPUs with dot products |
+| taken by | convolutions; matrix products without dot products, or with blockwise scales | other matrix products of CPUs with dot products |
 | range with NaN among the values | empty | NaN in whole blocks of eight hides what stands in these, elsewhere it is no value |
 | infinite range | the inverse is infinite | the inverse is 0 |
 | rounding | half to even | half away from zero |

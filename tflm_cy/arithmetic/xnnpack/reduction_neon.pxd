@@ -14,7 +14,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.machine cimport fmaf
-from tflm_cy.arithmetic.nan_order cimport add_first
+from tflm_cy.arithmetic.nan_order cimport add_first, add_runs
 from tflm_cy.arithmetic.xnnpack.lanes cimport add8, f32x8, fma8, load8, load_part8, mul8, splat8, store8, store_part8
 from tflm_cy.arithmetic.xnnpack.reduction cimport MAXIMUM, ReduceShape, row_extreme
 from tflm_cy.arithmetic.xnnpack.unary_neon cimport exp_minus8_neon
@@ -120,14 +120,15 @@ cdef inline void softmax_row_neon(const float* x, int64_t n, float* y) noexcept 
 
 
 cdef inline float sum_of_exponentials(const float* e, int64_t n) noexcept nogil:
-    cdef float[8] s
-    cdef f32x8 sums = splat8(0)
+    cdef float[4] s = [0, 0, 0, 0]
     cdef float total
     cdef int64_t i = 0
     while i + 4 <= n:
-        sums = add8(sums, load_part8(e + i, 4)) if i < n - n % 16 else add8(load_part8(e + i, 4), sums)
+        if i < n - n % 16:
+            add_runs(s, e + i, s, 4)
+        else:
+            add_runs(e + i, s, s, 4)
         i += 4
-    store8(s, sums)
     total = add_first(add_first(s[0], s[1]), add_first(s[2], s[3]))
     if n & 2:
         total = add_first(total, add_first(e[i], e[i + 1]))

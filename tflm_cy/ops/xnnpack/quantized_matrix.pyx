@@ -202,6 +202,7 @@ cdef int prepare_blocks(Context context, const Tensor* w, Matrix* op) except -1:
     op.blocks.sums = sums
     if AARCH64:
         op.blocks.order = ONE_SUM if op.scaling.rows == ROWS_NEON else op.scaling.rows
+        op.scaling.rows = ROWS_NEON              # the values are quantized as XNNPACK does it
     else:
         op.blocks.order = ONE_SUM_VNNI if generation() == AVX512 and cpu_has_avx512vnni() else FOUR_SUMS
     fill_sums(&op.blocks, <const int8_t*>op.w, op.n, op.k, op.stride, sums)
