@@ -183,6 +183,8 @@ cdef int load_subgraph(Subgraph g, const uint8_t* table, list operators) except 
     if has_tensors(g):
         give_versions(g, tensors)
         check_order(g)
+    else:
+        graph.tensor_count = g.tensor_count          # no node can be followed: there are the file's tensors alone
     g.loaded = arena.mark()
     return 0
 

@@ -160,7 +160,7 @@ cdef class Subgraph(Context):
         return False
 
     cdef int file_index(self, int t) noexcept:
-        return t if t < self.tensor_count else self.versions[t - self.tensor_count]
+        return self.versions[t - self.tensor_count] if self.tensor_count <= t < self.graph.tensor_count else t
 
     cdef bint kept_by_tensorflow(self, const Tensor* tensor) except -1:
         """Whether TensorFlow keeps a tensor whose value is known in prepare: all but what DEQUANTIZE makes of another such tensor.
