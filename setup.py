@@ -222,12 +222,14 @@ class LinkedBuild(build_ext):
                 keys[source] = key
         stale = sorted(keys, key=lambda source: len(cython_inputs(source)), reverse=True)
         jobs = min(self.parallel or os.cpu_count() or 1, len(stale))
+        refused = []
         with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
-            made = list((pool.map if pool else map)(translated, stale, map(name_of, stale), repeat(DIRECTIVES)))
-        for source, is_made in zip(stale, made, strict=True):
-            if is_made:
-                self.records.note(source.with_suffix(".c"), keys[source])
-        refused = [str(source) for source, is_made in zip(stale, made, strict=True) if not is_made]
+            made = (pool.map if pool else map)(translated, stale, map(name_of, stale), repeat(DIRECTIVES))
+            for source, is_made in zip(stale, made, strict=True):
+                if is_made:  # noted one by one: an interrupted build goes on where it was
+                    self.records.note(source.with_suffix(".c"), keys[source])
+                else:
+                    refused.append(str(source))
         if refused:
             raise SystemExit(f"Cython refuses {', '.join(refused)}")
 
