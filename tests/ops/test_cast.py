@@ -103,3 +103,13 @@ def test_int4():
 def test_refusals(source, target):
     with pytest.raises(REFUSED, match="unsupported by op Cast"):
         evaluate("CAST", [np.ones(2, source)], target)
+
+
+def test_int64_rounds_once_to_float32():
+    """What no double holds, too: halves of float32's last place, and those beside them."""
+    rng = np.random.default_rng(0)
+    halves = (rng.integers(2**23, 2**24, 20000).astype(np.int64) * 2 + 1) << rng.integers(0, 38, 20000)
+    powers = np.int64(1) << rng.integers(0, 63, 20000)
+    limits = np.array([-(2**63), 2**63 - 1, 0, -1, 2**52, 2**53 + 1, -(2**52)], np.int64)
+    x = np.concatenate([halves + rng.integers(-1, 2, 20000), -halves, powers - 1, -powers, limits])
+    assert same_bytes(evaluate("CAST", [x], np.float32), x.astype(np.float32))

@@ -44,9 +44,10 @@ def draw_one(rng, dtype, op):
         feed.flat[0] = rng.choice([np.nan, np.inf, -np.inf, 0.5, -1e30])
     elif op == "DEQUANTIZE":
         y = Tensor(shape, "float32")
-    elif op == "QUANTIZE":
-        y.scale = float(np.float32(x.scale * rng.uniform(0.1, 10)))
-    return Model.single(op, [x], [y], 2 if op == "DEQUANTIZE" else 1).to_bytes(), [feed]
+    elif op in ("QUANTIZE", "LEAKY_RELU"):
+        y.scale = float(np.float32(x.scale * 2 ** rng.uniform(-6.9, 6)))
+    options = {"alpha": float(np.float32(rng.choice([0, 0.25, 1, rng.uniform(0, 1)])))} if op == "LEAKY_RELU" else {}
+    return Model.single(op, [x], [y], 2 if op == "DEQUANTIZE" else 1, **options).to_bytes(), [feed]
 
 
 def draw_image(rng, dtype, op):
@@ -99,7 +100,7 @@ def test_pairs(op, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
-@pytest.mark.parametrize("op", ["QUANTIZE", "QUANTIZE_F32", "DEQUANTIZE", "LOGISTIC", "TANH"])
+@pytest.mark.parametrize("op", ["QUANTIZE", "QUANTIZE_F32", "LEAKY_RELU", "DEQUANTIZE", "LOGISTIC", "TANH"])
 def test_single_values(op, dtype):
     check_all(draw_one, op, dtype)
 

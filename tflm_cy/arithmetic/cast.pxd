@@ -20,10 +20,11 @@ from tflm_cy.arithmetic.half cimport bfloat_to_f32, cast_to_half, f32_to_bfloat,
 
 cdef extern from *:
     """
-    /* Whole vectors of float32 to narrow integers, in instructions that saturate, which the compiler does not find: how many values they are. */
+    /* Whole vectors of what the compiler finds no instructions for, or not those that saturate: how many values they are. */
     #ifdef __AVX2__
     #include <immintrin.h>
     #define TFLM_CY_CUT(AT) _mm256_cvttps_epi32(_mm256_min_ps(top, _mm256_max_ps(_mm256_loadu_ps(x + i + AT), bottom))) /* max(NaN, b) is b */
+    #define TFLM_CY_TO_S32(AT) _mm256_cvttps_epi32(_mm256_loadu_ps(x + i + AT)) /* what does not fit, NaN too, is the lowest value */
     #define TFLM_CY_ORDER _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)
     static inline int64_t tflm_cy_s16_blocks(const float *x, int16_t *y, int64_t n) {
       const __m256 top = _mm256_set1_ps(32767), bottom = _mm256_set1_ps(-32768);
@@ -41,13 +42,64 @@ cdef extern from *:
       }
       return i;
     }
+    static inline int64_t tflm_cy_s8_blocks(const float *x, int8_t *y, int64_t n) {
+      int64_t i = 0;
+      for (; i + 32 <= n; i += 32) {
+        const __m256i a = _mm256_packs_epi32(TFLM_CY_TO_S32(0), TFLM_CY_TO_S32(8)), b = _mm256_packs_epi32(TFLM_CY_TO_S32(16), TFLM_CY_TO_S32(24));
+        _mm256_storeu_si256((__m256i *)(y + i), _mm256_permutevar8x32_epi32(_mm256_packs_epi16(a, b), TFLM_CY_ORDER));
+      }
+      return i;
+    }
+    /* What is 2^52 or more loses its lowest 11 bits first, but for a bit that says whether they were 0: then it is exact as a double, and float32
+     * rounds once. As a double: 2^52 and 3 * 2^67 with the lower and the upper bits in place of theirs. */
+    static inline __m128 tflm_cy_four_s64(const int64_t *x) {
+      const __m256i v = _mm256_loadu_si256((const __m256i *)x), low = _mm256_set1_epi64x(0x7FF);
+      const __m256i past = _mm256_and_si256(_mm256_add_epi64(_mm256_and_si256(v, low), low), _mm256_set1_epi64x(0x800));
+      const __m256i size = _mm256_srli_epi64(_mm256_add_epi64(v, _mm256_set1_epi64x(0x0010000000000000)), 53);
+      const __m256i exact = _mm256_blendv_epi8(_mm256_or_si256(_mm256_andnot_si256(low, v), past), v, _mm256_cmpeq_epi64(size, _mm256_setzero_si256()));
+      const __m256i upper = _mm256_blend_epi16(_mm256_srai_epi32(exact, 16), _mm256_setzero_si256(), 0x33);
+      const __m256d high = _mm256_castsi256_pd(_mm256_add_epi64(upper, _mm256_castpd_si256(_mm256_set1_pd(442721857769029238784.0))));
+      const __m256i lower = _mm256_blend_epi16(exact, _mm256_castpd_si256(_mm256_set1_pd(4503599627370496.0)), 0x88);
+      return _mm256_cvtpd_ps(_mm256_add_pd(_mm256_sub_pd(high, _mm256_set1_pd(442726361368656609280.0)), _mm256_castsi256_pd(lower)));
+    }
+    static inline int64_t tflm_cy_s64_f32_blocks(const int64_t *x, float *y, int64_t n) {
+      int64_t i = 0;
+      for (; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, _mm256_set_m128(tflm_cy_four_s64(x + i + 4), tflm_cy_four_s64(x + i)));
+      return i;
+    }
+    static inline int64_t tflm_cy_u16_blocks(const float *x, uint16_t *y, int64_t n) {
+      int64_t i = 0;
+      for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256((__m256i *)(y + i), _mm256_permute4x64_epi64(_mm256_packus_epi32(TFLM_CY_TO_S32(0), TFLM_CY_TO_S32(8)), 0xD8));
+      return i;
+    }
+    static inline int64_t tflm_cy_u32_blocks(const float *x, uint32_t *y, int64_t n) {
+      const __m256 middle = _mm256_set1_ps(2147483648.0f), end = _mm256_set1_ps(4294967296.0f);
+      const __m256i top = _mm256_set1_epi32(INT32_MIN);
+      int64_t i = 0;
+      for (; i + 8 <= n; i += 8) {
+        const __m256 v = _mm256_loadu_ps(x + i);
+        const __m256 upper = _mm256_and_ps(_mm256_cmp_ps(v, middle, _CMP_GE_OQ), _mm256_cmp_ps(v, end, _CMP_LT_OQ));
+        const __m256i high = _mm256_xor_si256(_mm256_cvttps_epi32(_mm256_sub_ps(v, middle)), top);
+        _mm256_storeu_si256((__m256i *)(y + i), _mm256_blendv_epi8(_mm256_cvttps_epi32(v), high, _mm256_castps_si256(upper)));
+      }
+      return i;
+    }
     #else
+    static inline int64_t tflm_cy_s8_blocks(const float *x, int8_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
+    static inline int64_t tflm_cy_u16_blocks(const float *x, uint16_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
+    static inline int64_t tflm_cy_s64_f32_blocks(const int64_t *x, float *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
+    static inline int64_t tflm_cy_u32_blocks(const float *x, uint32_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
     static inline int64_t tflm_cy_s16_blocks(const float *x, int16_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
     static inline int64_t tflm_cy_u8_blocks(const float *x, uint8_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
     #endif
     """
     int64_t s16_blocks "tflm_cy_s16_blocks"(const float* x, int16_t* y, int64_t n) noexcept nogil
     int64_t u8_blocks "tflm_cy_u8_blocks"(const float* x, uint8_t* y, int64_t n) noexcept nogil
+    int64_t s8_blocks "tflm_cy_s8_blocks"(const float* x, int8_t* y, int64_t n) noexcept nogil
+    int64_t u16_blocks "tflm_cy_u16_blocks"(const float* x, uint16_t* y, int64_t n) noexcept nogil
+    int64_t s64_f32_blocks "tflm_cy_s64_f32_blocks"(const int64_t* x, float* y, int64_t n) noexcept nogil
+    int64_t u32_blocks "tflm_cy_u32_blocks"(const float* x, uint32_t* y, int64_t n) noexcept nogil
 
 cdef enum:
     CAST_BLOCK = 256             # values converted at a time; a multiple of every vector block
@@ -305,7 +357,7 @@ cdef inline void whole_to_bool(const Pattern* x, uint8_t* y, int64_t n) noexcept
 
 cdef inline void whole_to_f32(const Integral* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
-    for i in range(n):
+    for i in range(s64_f32_blocks(<const int64_t*>x, y, n) if Integral is int64_t else 0, n):
         y[i] = <float>x[i]
 
 
@@ -345,7 +397,7 @@ cdef inline void f32_to_f16(const float* x, uint16_t* y, int64_t n) noexcept nog
 cdef inline void f32_to_s8(const float* x, int8_t* y, int64_t n) noexcept nogil:
     """Of whole blocks, as the other functions up to `f32_to_u32`."""
     cdef int64_t i
-    for i in range(n):
+    for i in range(s8_blocks(x, y, n), n):
         y[i] = <int8_t>between(cut32(x[i]), -128, 127)
 
 
@@ -369,7 +421,7 @@ cdef inline void f32_to_s16(const float* x, int16_t* y, int64_t n) noexcept nogi
 
 cdef inline void f32_to_u16(const float* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
-    for i in range(n):
+    for i in range(u16_blocks(x, y, n), n):
         y[i] = <uint16_t>between(cut32(x[i]), 0, 65535)
 
 
@@ -377,7 +429,7 @@ cdef inline void f32_to_u32(const float* x, uint32_t* y, int64_t n) noexcept nog
     """What is 2^31 or more is converted less 2^31, which is exact."""
     cdef uint32_t low, high
     cdef int64_t i
-    for i in range(n):
+    for i in range(u32_blocks(x, y, n), n):
         low = <uint32_t>cut32(x[i])
         high = <uint32_t>cut32(x[i] - <float>2147483648.0) + <uint32_t>0x80000000
         high = high if x[i] < <float>4294967296.0 else <uint32_t>0x80000000

@@ -2,6 +2,7 @@
 
     copy_runs(dst, dst_stride, src, src_stride, run, n)      # n runs of `run` bytes; strides in bytes
     copy_run(dst, src, run)                                  # one run, which may be short
+    copy_bytes(dst, src, bytes)                              # one run, which may be long
     fill(dst, bytes, element, size)                          # one element over and over
 
 Strides may be negative, the source's also 0. Nothing here knows types. Memory may lie on any address; source and
@@ -56,17 +57,53 @@ cdef extern from *:
     }
     #if defined(__x86_64__) && defined(__GNUC__)
     #include <immintrin.h>
-    /* At least 32 bytes, in blocks of which the last may overlap the one before; returns how many. `end` is behind what is copied first. */
-    __attribute__((target("avx2"))) static int64_t tflm_cy_copy_back_avx2(char *dst, const char *end, int64_t bytes, int size) {
+    /* n rows of at least 16 bytes, elements of `size` bytes in the opposite order, in blocks of which the last may overlap the one before. `end` is
+     * behind what is copied first. */
+    __attribute__((target("avx2"), always_inline)) static inline void tflm_cy_turn_rows_of(
+        char *dst, int64_t dst_stride, const char *end, int64_t src_stride, int64_t bytes, int64_t n, int size) {
       /* byte i comes from 15 - i, and within an element of 1, 2, 4 or 8 bytes in its own order */
       const __m128i bytes_back = _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-      const __m256i lanes = _mm256_broadcastsi128_si256(_mm_xor_si128(bytes_back, _mm_set1_epi8((char)(size - 1))));
-      for (int64_t done = 0; done < bytes; done += 32) {
-        if (done + 32 > bytes) done = bytes - 32;
-        const __m256i v = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i *)(end - done - 32)), lanes);
-        _mm256_storeu_si256((__m256i *)(dst + done), _mm256_permute4x64_epi64(v, 0x4E));
+      const __m128i lane = _mm_xor_si128(bytes_back, _mm_set1_epi8((char)(size - 1)));
+      const __m256i lanes = _mm256_broadcastsi128_si256(lane);
+      /* elements of 4 and 8 bytes in one step */
+      const __m256i words = size == 8 ? _mm256_setr_epi32(6, 7, 4, 5, 2, 3, 0, 1) : _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+    #define TFLM_CY_TURNED(AT) \
+      (size >= 4 ? _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)(end - (AT) - 32)), words) \
+                 : _mm256_permute4x64_epi64(_mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i *)(end - (AT) - 32)), lanes), 0x4E))
+      for (; n > 0; n--, dst += dst_stride, end += src_stride) {
+        if (bytes < 32) {
+          const __m128i first = _mm_loadu_si128((const __m128i *)(end - 16)), last = _mm_loadu_si128((const __m128i *)(end - bytes));
+          _mm_storeu_si128((__m128i *)dst, _mm_shuffle_epi8(first, lane));
+          _mm_storeu_si128((__m128i *)(dst + bytes - 16), _mm_shuffle_epi8(last, lane));
+          continue;
+        }
+        int64_t at = 0;
+        for (; at + 128 <= bytes; at += 128) {
+          const __m256i a = TFLM_CY_TURNED(at), b = TFLM_CY_TURNED(at + 32), c = TFLM_CY_TURNED(at + 64), d = TFLM_CY_TURNED(at + 96);
+          _mm256_storeu_si256((__m256i *)(dst + at), a);
+          _mm256_storeu_si256((__m256i *)(dst + at + 32), b);
+          _mm256_storeu_si256((__m256i *)(dst + at + 64), c);
+          _mm256_storeu_si256((__m256i *)(dst + at + 96), d);
+        }
+        for (; at < bytes; at += 32) {
+          const int64_t done = at + 32 > bytes ? bytes - 32 : at;
+          _mm256_storeu_si256((__m256i *)(dst + done), TFLM_CY_TURNED(done));
+        }
       }
-      return bytes;
+    #undef TFLM_CY_TURNED
+    }
+    __attribute__((target("avx2"), noinline)) static void tflm_cy_turn_rows_avx2(
+        char *dst, int64_t dst_stride, const char *end, int64_t src_stride, int64_t bytes, int64_t n, int size) {
+      if (size == 4) tflm_cy_turn_rows_of(dst, dst_stride, end, src_stride, bytes, n, 4);
+      else if (size == 8) tflm_cy_turn_rows_of(dst, dst_stride, end, src_stride, bytes, n, 8);
+      else tflm_cy_turn_rows_of(dst, dst_stride, end, src_stride, bytes, n, size == 2 ? 2 : 1);
+    }
+    /* `src`: the element that is copied first. */
+    static inline int tflm_cy_turn_rows(
+        char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t size, int64_t elements, int64_t n) {
+      if (size * elements < 16 || !(x86_features() & X86_AVX2)) return 0;
+      tflm_cy_turn_rows_avx2(dst, dst_stride, src + size, src_stride, size * elements, n, (int)size);
+      return 1;
     }
     /* Runs of at least 32 bytes, in vectors of which the last may overlap the one before. */
     __attribute__((target("avx2"), noinline)) static void tflm_cy_copy_wide_avx2(
@@ -81,6 +118,27 @@ cdef extern from *:
       if (!(x86_features() & X86_AVX2)) return 0;
       tflm_cy_copy_wide_avx2(dst, dst_stride, src, src_stride, run, n);
       return 1;
+    }
+    /* One run. From some kilobytes on the C library uses an instruction that takes up to twice as long, unless the run is longer than a cache. */
+    enum { TFLM_CY_LEAST_LOOP = 4096, TFLM_CY_MOST_LOOP = 384 * 1024 };
+    __attribute__((target("avx2"), noinline)) static void tflm_cy_copy_bytes_avx2(char *dst, const char *src, int64_t bytes) {
+      const __m256i last = _mm256_loadu_si256((const __m256i *)(src + bytes - 32));
+      char *const end = dst + bytes - 32;
+      for (; dst + 96 < end; dst += 128, src += 128) {
+        const __m256i a = _mm256_loadu_si256((const __m256i *)src), b = _mm256_loadu_si256((const __m256i *)(src + 32));
+        const __m256i c = _mm256_loadu_si256((const __m256i *)(src + 64)), d = _mm256_loadu_si256((const __m256i *)(src + 96));
+        _mm256_storeu_si256((__m256i *)dst, a);
+        _mm256_storeu_si256((__m256i *)(dst + 32), b);
+        _mm256_storeu_si256((__m256i *)(dst + 64), c);
+        _mm256_storeu_si256((__m256i *)(dst + 96), d);
+      }
+      for (; dst < end; dst += 32, src += 32) _mm256_storeu_si256((__m256i *)dst, _mm256_loadu_si256((const __m256i *)src));
+      _mm256_storeu_si256((__m256i *)end, last);
+    }
+    static inline void tflm_cy_copy_bytes(void *dst, const void *src, int64_t bytes) {
+      if (bytes >= TFLM_CY_LEAST_LOOP && bytes <= TFLM_CY_MOST_LOOP && (x86_features() & X86_AVX2))
+        tflm_cy_copy_bytes_avx2((char *)dst, (const char *)src, bytes);
+      else if (bytes > 0) memcpy(dst, src, (size_t)bytes);
     }
     /* At least 64 bytes of a vector that repeats, whole vectors on their own addresses; returns how many. `pair` begins at dst. */
     __attribute__((target("avx2"), noinline)) static int64_t tflm_cy_fill_avx2(char *dst, int64_t bytes, const uint64_t *pair) {
@@ -101,19 +159,15 @@ cdef extern from *:
       return i - (first & 15); /* where the element begins again; what is stored already may be stored once more */
     }
     #define TFLM_CY_FILL_BLOCKS(DST, BYTES, PAIR) ((BYTES) >= 256 && (x86_features() & X86_AVX2) ? tflm_cy_fill_avx2(DST, BYTES, PAIR) : 0)
-    #define TFLM_CY_BACK_BLOCKS(DST, END, BYTES, N) \
-      ((BYTES) >= 32 && (x86_features() & X86_AVX2) ? tflm_cy_copy_back_avx2(DST, END, BYTES, N) : 0)
     #else
     #define tflm_cy_copy_wide(DST, DST_STRIDE, SRC, SRC_STRIDE, RUN, N) 0
-    #define TFLM_CY_BACK_BLOCKS(DST, END, BYTES, N) 0
+    #define tflm_cy_turn_rows(DST, DST_STRIDE, SRC, SRC_STRIDE, SIZE, ELEMENTS, N) 0
+    #define tflm_cy_copy_bytes(DST, SRC, BYTES) memcpy(DST, SRC, (size_t)(BYTES))
     #define TFLM_CY_FILL_BLOCKS(DST, BYTES, PAIR) 0
     #endif
     #define TFLM_CY_COPY_BACK(N) \
       static inline void copy_back_##N(char *dst, const char *src, int64_t n) { \
-        const int64_t blocks = TFLM_CY_BACK_BLOCKS(dst, src + N, n * N, N); \
-        src += N - blocks; \
-        dst += blocks; \
-        n -= blocks / N; \
+        src += N; \
         for (; n >= 8 / N; n -= 8 / N, dst += 8) { \
           uint64_t w; \
           memcpy(&w, src -= 8, 8); \
@@ -178,6 +232,7 @@ cdef extern from *:
     }
     """
     void copy_run "tflm_cy_copy_run"(char* dst, const char* src, int64_t run) noexcept nogil
+    void copy_bytes "tflm_cy_copy_bytes"(void* dst, const void* src, int64_t bytes) noexcept nogil
     void fill "tflm_cy_fill"(char* dst, int64_t bytes, const char* element, int64_t size) noexcept nogil
     void copy_1(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) noexcept nogil
     void copy_2(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) noexcept nogil
@@ -190,6 +245,8 @@ cdef extern from *:
     void copy_ends_16(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n) noexcept nogil
     void copy_ends_32(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n) noexcept nogil
     bint copy_wide "tflm_cy_copy_wide"(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n) noexcept nogil
+    bint turn_rows_fast "tflm_cy_turn_rows"(
+        char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t size, int64_t elements, int64_t n) noexcept nogil
     void copy_back_1(char* dst, const char* src, int64_t n) noexcept nogil
     void copy_back_2(char* dst, const char* src, int64_t n) noexcept nogil
     void copy_back_4(char* dst, const char* src, int64_t n) noexcept nogil
@@ -209,11 +266,11 @@ cdef inline void copy_runs(
     if n <= 0 or run <= 0:
         return
     if run == dst_stride and run == src_stride:
-        memcpy(dst, src, run * n)
+        copy_bytes(dst, src, run * n)
     elif run == dst_stride and src_stride == 0 and n > FEW:
         repeat_run(dst, src, run, n)
     elif run == dst_stride and run == -src_stride and run <= 8 and run & (run - 1) == 0:
-        copy_back(dst, src, run, n)
+        turn_rows(dst, 0, src, 0, run, n, 1)
     elif run == 1:
         copy_1(dst, dst_stride, src, src_stride, n)
     elif run == 2:
@@ -241,12 +298,23 @@ cdef inline void copy_runs(
             copy_run(dst + i * dst_stride, src + i * src_stride, run)
 
 
-cdef inline void copy_back(char* dst, const char* src, int64_t run, int64_t n) noexcept nogil:
-    if run == 1:
+cdef inline void turn_rows(
+    char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t size, int64_t elements, int64_t n,
+) noexcept nogil:
+    """n rows of elements of 1, 2, 4 or 8 bytes, each row in the opposite order; src is the element that is copied first."""
+    cdef int64_t i
+    if turn_rows_fast(dst, dst_stride, src, src_stride, size, elements, n):
+        return
+    for i in range(n):
+        copy_back(dst + i * dst_stride, src + i * src_stride, size, elements)
+
+
+cdef inline void copy_back(char* dst, const char* src, int64_t size, int64_t n) noexcept nogil:
+    if size == 1:
         copy_back_1(dst, src, n)
-    elif run == 2:
+    elif size == 2:
         copy_back_2(dst, src, n)
-    elif run == 4:
+    elif size == 4:
         copy_back_4(dst, src, n)
     else:
         copy_back_8(dst, src, n)
@@ -257,7 +325,7 @@ cdef inline void repeat_run(char* dst, const char* src, int64_t run, int64_t n) 
     if run <= 16 and run & (run - 1) == 0:
         fill(dst, run * n, src, run)
         return
-    memcpy(dst, src, run)
+    copy_bytes(dst, src, run)
     copy_on(dst, run, n)
 
 

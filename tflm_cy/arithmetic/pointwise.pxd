@@ -6,6 +6,7 @@ Source: LiteRT:tflite/kernels/{sign,atan2,bitwise_xor,right_shift,bucketize,add_
 from libc.math cimport atan2, atan2f, hypot, hypotf, roundf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
+from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.half cimport eigen_half, half_to_f32
 from tflm_cy.arithmetic.machine cimport product_plus
 from tflm_cy.arithmetic.nan_order cimport add_runs
@@ -38,6 +39,7 @@ cdef extern from *:
 cdef enum:
     FEW = 16                     # boundaries that are counted rather than searched
     NEAR = 1024                  # values that stay near from one pass to the next
+    MOST_STEPS = 1 << 24         # of a fake quantization that is rounded by way of int32
 
 ctypedef fused Signed:
     float
@@ -191,13 +193,32 @@ cdef inline FakeQuantization fake_quantization(float low, float high, int bits) 
 
 
 cdef inline void fake_quantize(const FakeQuantization* q, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef int64_t first
+    for first in range(0, n, 1024):
+        fake_quantize_block(q, x + first, y + first, min(n - first, <int64_t>1024))
+
+
+cdef inline void fake_quantize_block(const FakeQuantization* q, const float* x, float* y, int64_t n) noexcept nogil:
     cdef float inverse = <float>1.0 / q.scale
+    cdef bint small = (q.high - q.low) * inverse < <float>MOST_STEPS
     cdef int64_t i
     cdef float value
     for i in range(n):
         value = x[i] if q.low < x[i] else q.low
         value = q.high if q.high < value else value
-        y[i] = product_plus(roundf((value - q.low) * inverse), q.scale, q.low)
+        y[i] = (value - q.low) * inverse
+    if small:                                # a loop without a call
+        for i in range(n):
+            y[i] = product_plus(half_up(y[i]), q.scale, q.low)
+    else:
+        for i in range(n):
+            y[i] = product_plus(roundf(y[i]), q.scale, q.low)
+
+
+cdef inline float half_up(float x) noexcept nogil:
+    """roundf of what is neither negative nor beyond int32."""
+    cdef float whole = <float>cut32(x)
+    return whole + <float>(x - whole >= <float>0.5)
 
 
 cdef inline void accumulate_f32(const float* x, float* y, int64_t n) noexcept nogil:

@@ -7,10 +7,14 @@ would gain from more.
     select_values(&plan, 4, condition, x, z, y)
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memmove
+from libc.string cimport memcpy, memmove
 
 from tflm_cy.arithmetic.broadcast cimport MAX_DIMS
 from tflm_cy.arithmetic.copy_runs cimport copy_run, fill
+
+cdef enum:
+    BLOCK = 16
+    SHORT_RUN = 128          # bytes of a run that the compiler's loop of long vectors would do one by one
 
 cdef struct Selection:
     int32_t loops
@@ -91,11 +95,31 @@ cdef inline void copy_or_repeat(const Word* x, int64_t step, Word* y, int64_t n)
         memmove(y, x, n * sizeof(Word))
 
 
+cdef inline void select_blocks(
+    const uint8_t* c, const Word* x, int64_t x_step, const Word* z, int64_t z_step, Word* y, int64_t n,
+) noexcept nogil:
+    """n is at least BLOCK. The last block may overlap the one before: to choose once more changes nothing, even where y is x or z."""
+    cdef Word[BLOCK] block
+    cdef int64_t first, at, i
+    for first in range(0, n, 16):
+        at = min(first, n - BLOCK)
+        for i in range(BLOCK):
+            block[i] = chosen(c[at + i], x[(at + i) * x_step], z[(at + i) * z_step])
+        memcpy(y + at, block, sizeof(block))
+
+
 cdef inline void select_run(const uint8_t* c, int64_t c_step, const Word* x, int64_t x_step, const Word* z, int64_t z_step, Word* y,
                             int64_t n) noexcept nogil:
     cdef int64_t i
     if c_step == 0:
         copy_or_repeat(x if c[0] != 0 else z, x_step if c[0] != 0 else z_step, y, n)
+    elif sizeof(Word) == 1 and BLOCK <= n <= SHORT_RUN:
+        if x_step == 1 and z_step == 1:
+            select_blocks(c, x, 1, z, 1, y, n)
+        elif x_step == 1:
+            select_blocks(c, x, 1, z, 0, y, n)
+        else:
+            select_blocks(c, x, 0, z, z_step, y, n)
     elif x_step == 1 and z_step == 1:
         for i in range(n):
             y[i] = chosen(c[i], x[i], z[i])

@@ -17,6 +17,7 @@ from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, wa
 cdef enum:
     MOST_DIMS = 16
     SPREAD = 128                 # windows whose elements are brought together at once
+    KEPT = 32                    # elements of a window's row whose reach is computed once
 
 cdef struct IndexedSlices:
     int rank                     # of the operand
@@ -185,6 +186,22 @@ cdef inline int64_t distance(int64_t stride, int64_t base) noexcept nogil:
     return base // a
 
 
+cdef struct Reach:               # of an element of the windows of a row: the windows in which it lies on the input
+    int64_t begin
+    int64_t end
+
+
+cdef inline Reach reach_of(const Windows* s, int64_t tap) noexcept nogil:
+    cdef Reach reach
+    cdef int last = s.rank - 1
+    cdef int64_t n = s.out_dims[last]
+    cdef int64_t stride = s.stride[last]
+    cdef int64_t start = tap * s.dilation[last] - s.low[last]                   # where the first window's element lies
+    reach.begin = min(n, (-start + stride - 1) // stride) if start < 0 else 0
+    reach.end = max(reach.begin, min(n, (s.dims[last] - start + stride - 1) // stride if s.dims[last] > start else 0))
+    return reach
+
+
 cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const char* x, const char* first, char* y, int64_t first_row,
                                 int64_t end_row, int64_t size) noexcept nogil:
     """Rows `first_row` to `end_row` of the output. Padding and the gaps of a dilated input count as the first value.
@@ -194,6 +211,7 @@ cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const
     cdef int64_t[MOST_DIMS] at
     cdef int64_t[MOST_DIMS] tap
     cdef int64_t[SPREAD] firsts
+    cdef Reach[KEPT] reaches                 # divisions take as long as a row
     cdef int64_t row, t, p, offset, left
     cdef int64_t taps = 1
     cdef int last = s.rank - 1
@@ -208,6 +226,8 @@ cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const
         left //= s.out_dims[d]
     y += first_row * n * size
     fill(<char*>firsts, SPREAD * size, first, size)
+    for t in range(min(s.window[last], <int64_t>KEPT)):
+        reaches[t] = reach_of(s, t)
     for row in range(first_row, end_row):
         fill(y, n * size, first, size)
         for d in range(s.rank):
@@ -222,14 +242,15 @@ cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const
                     p = p // s.base[d] if p >= 0 else p
                 inside = inside and 0 <= p < s.dims[d]
                 offset = offset * s.dims[d] + (p if inside else 0)
-            combine_row(s, op, combine, x + offset * s.dims[last] * size if inside else NULL, <const char*>firsts, tap[last], y, size)
+            combine_row(s, op, combine, x + offset * s.dims[last] * size if inside else NULL, <const char*>firsts, tap[last],
+                        reaches[tap[last]] if tap[last] < KEPT else reach_of(s, tap[last]), y, size)
             advance(tap, s.window, s.rank)
         advance(at, s.out_dims, last)
         y += n * size
 
 
-cdef inline void combine_row(const Windows* s, int op, Combine combine, const char* x, const char* first, int64_t tap, char* y,
-                             int64_t size) noexcept nogil:
+cdef inline void combine_row(const Windows* s, int op, Combine combine, const char* x, const char* first, int64_t tap, Reach reach,
+                             char* y, int64_t size) noexcept nogil:
     """One element of each window of a row; x: the input's row, NULL where there is none; first: SPREAD times."""
     cdef int last = s.rank - 1
     cdef int64_t n = s.out_dims[last]
@@ -246,12 +267,12 @@ cdef inline void combine_row(const Windows* s, int op, Combine combine, const ch
             combine_spread(s, op, combine, x, first, start, begin, end, y, size)
             begin = end
         return
-    begin = min(n, (-start + stride - 1) // stride) if start < 0 else 0
-    end = max(begin, min(n, (s.dims[last] - start + stride - 1) // stride if s.dims[last] > start else 0))
-    combine_first(op, combine, first, y, begin, size)
-    if begin < end:
-        combine(op, y + begin * size, 1, x + (start + begin * stride) * size, stride, y + begin * size, 1, end - begin)
-    combine_first(op, combine, first, y + end * size, n - end, size)
+    combine_first(op, combine, first, y, reach.begin, size)
+    if reach.begin < reach.end:
+        combine(
+            op, y + reach.begin * size, 1, x + (start + reach.begin * stride) * size, stride, y + reach.begin * size, 1,
+            reach.end - reach.begin)
+    combine_first(op, combine, first, y + reach.end * size, n - reach.end, size)
 
 
 cdef inline void combine_first(int op, Combine combine, const char* first, char* y, int64_t n, int64_t size) noexcept nogil:

@@ -11,15 +11,14 @@ With an element of "1 byte" the strides count elements, and `walk_source` tells 
 are moved that way.
 """
 from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_on, copy_runs
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes, copy_on, copy_runs, turn_rows
 from tflm_cy.arithmetic.signatures cimport TransposeBlocks
 
 cdef enum:
     WALK_RANK = 36           # two axes for each of a tensor's 16 dimensions, and some for blocks
     LEAST_TRANSPOSED = 32    # elements of a matrix that is transposed at once
-    TURNED_BYTES = 32        # in a row whose elements are turned by vectors
+    TURNED_BYTES = 16        # in a row whose elements are turned by vectors
     SHORT = 16               # an innermost loop of fewer runs changes place with a longer one around it
 
 
@@ -84,8 +83,8 @@ cdef inline void finish_walk(Walk* walk) noexcept nogil:
 
 
 cdef inline bint is_turned_row(const Walk* walk, int d) noexcept nogil:
-    """Elements side by side that change their order: `copy_runs` moves them by vectors where there are enough."""
-    return (walk.src_strides[d] == -walk.run == -walk.dst_strides[d] and walk.run <= 8
+    """Elements side by side that change their order: `turn_rows` moves them by vectors where there are enough."""
+    return (walk.src_strides[d] == -walk.run == -walk.dst_strides[d] and walk.run <= 8 and walk.run & (walk.run - 1) == 0
             and walk.run * walk.extents[d] >= TURNED_BYTES)
 
 
@@ -105,7 +104,7 @@ cdef inline void copy_repeated(const Walk* walk, int d, char* dst, const char* s
     """What an axis repeats is copied from the destination, where it is a whole."""
     cdef int64_t i
     if d == walk.rank:
-        memcpy(dst, src, walk.run)
+        copy_bytes(dst, src, walk.run)
     elif d == walk.rank - 1:
         copy_runs(dst, walk.dst_strides[d], src, walk.src_strides[d], walk.run, walk.extents[d])
     elif walk.src_strides[d] == 0:
@@ -149,7 +148,7 @@ cdef inline void walk_copy(const Walk* walk, char* dst, const char* src) noexcep
     cdef int d
     if walk.rank == 0:
         if walk.run > 0:
-            memcpy(dst, src, walk.run)
+            copy_bytes(dst, src, walk.run)
         return
     if walk.repeats:
         copy_repeated(walk, 0, dst, src)
@@ -164,6 +163,9 @@ cdef inline void walk_copy(const Walk* walk, char* dst, const char* src) noexcep
             walk.transpose(
                 <const uint8_t*>src, walk.src_strides[inner], walk.extents[inner], walk.extents[middle],
                 <uint8_t*>dst, walk.dst_strides[middle])
+        elif is_turned_row(walk, inner):
+            turn_rows(
+                dst, walk.dst_strides[middle], src, walk.src_strides[middle], walk.run, walk.extents[inner], walk.extents[middle])
         else:
             for i in range(walk.extents[middle]):
                 copy_runs(

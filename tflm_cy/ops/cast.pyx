@@ -7,7 +7,6 @@ What happens to values that the new type does not hold is told in `arithmetic.ca
 Source: LiteRT:tflite/kernels/cast.cc.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
-from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.cast cimport (
     CAST_BLOCK, Integral, LoadReal, LoadWhole, StoreReal, StoreWhole, complex_to_f32, f32_to_bool, f32_to_complex, f32_to_f16,
@@ -18,6 +17,7 @@ from tflm_cy.arithmetic.cast cimport (
     whole_to_f32, whole_to_whole,
 )
 from tflm_cy.arithmetic.cast_neon cimport f32_to_u16_neon, f32_to_u32_neon, store_low_bits, store_s64_neon, store_u32_neon
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.micro.cast cimport store_nearest_s16, store_nearest_s32, store_nearest_s8, store_nearest_u32
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
@@ -347,7 +347,7 @@ cdef int prepare(Context context, Node* node) except -1:
 cdef int copy(Context context, Node* node) noexcept nogil:
     cdef const Cast* cast = <const Cast*>node.data
     if cast.count > 0:
-        memcpy(context.output(node, 0).data, context.input(node, 0).data, cast.count * cast.x_half_bytes / 2)
+        copy_bytes(context.output(node, 0).data, context.input(node, 0).data, cast.count * cast.x_half_bytes / 2)
     return 0
 
 

@@ -20,7 +20,7 @@ from libc.math cimport ceilf, fabsf
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes, copy_runs, fill
 from tflm_cy.arithmetic.strings cimport (
     StringWriter, append_string, begin_strings, has_strings, string_length, strings_head,
 )
@@ -37,6 +37,37 @@ from tflm_cy.schema.option_slots cimport ONE_HOT_AXIS
 from tflm_cy.schema.table cimport table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError
+
+cdef extern from *:
+    """
+    #include "x86.h"
+    /* A row for each depth: on where an index is that depth, else off. Compiled twice where a CPU may have wider vectors. */
+    #define TFLM_CY_MARK(NAME, TYPE) \
+      static void NAME(const int32_t *restrict indices, int64_t n, int32_t depth, TYPE on, TYPE off, TYPE *restrict y, int64_t row) { \
+        for (int32_t d = 0; d < depth; d++, y += row) \
+          for (int64_t i = 0; i < n; i++) y[i] = off ^ ((on ^ off) & (TYPE)-(int32_t)(indices[i] == d)); \
+      }
+    #if defined(__x86_64__) && defined(__GNUC__)
+    #define TFLM_CY_MARKS(NAME, TYPE) \
+      TFLM_CY_MARK(NAME##_base, TYPE) \
+      __attribute__((target("avx2"))) TFLM_CY_MARK(NAME##_avx2, TYPE) \
+      static inline void NAME(const int32_t *indices, int64_t n, int32_t depth, TYPE on, TYPE off, TYPE *y, int64_t row) { \
+        if (x86_features() & X86_AVX2) NAME##_avx2(indices, n, depth, on, off, y, row); \
+        else NAME##_base(indices, n, depth, on, off, y, row); \
+      }
+    #else
+    #define TFLM_CY_MARKS(NAME, TYPE) TFLM_CY_MARK(NAME, TYPE)
+    #endif
+    TFLM_CY_MARKS(tflm_cy_mark_8, uint8_t)
+    TFLM_CY_MARKS(tflm_cy_mark_32, uint32_t)
+    TFLM_CY_MARKS(tflm_cy_mark_64, uint64_t)
+    """
+    void mark_8 "tflm_cy_mark_8"(
+        const int32_t* indices, int64_t n, int32_t depth, uint8_t on, uint8_t off, uint8_t* y, int64_t row) noexcept nogil
+    void mark_32 "tflm_cy_mark_32"(
+        const int32_t* indices, int64_t n, int32_t depth, uint32_t on, uint32_t off, uint32_t* y, int64_t row) noexcept nogil
+    void mark_64 "tflm_cy_mark_64"(
+        const int32_t* indices, int64_t n, int32_t depth, uint64_t on, uint64_t off, uint64_t* y, int64_t row) noexcept nogil
 
 cdef enum:
     COMPARED = 8                 # ONE_HOT: the fewest indices of a row, and the most depths, that are compared
@@ -349,20 +380,26 @@ cdef void write_one_hot(Element* y, const Index* indices, Element on, Element of
 
 
 cdef inline void compare_indices(Element* y, const Index* indices, Element on, Element off, int64_t depth, int64_t inner) noexcept nogil:
-    """A row of y for each depth. Indices of 64 bits become 32 first, and -1 where they are more: vectors of any CPU compare those."""
+    """A row of y for each depth. Indices of 64 bits become 32 first, some at a time, and -1 where they are more: vectors of any CPU compare those."""
+    cdef int64_t size = inner if Index is int32_t else INDEX_BLOCK
     cdef int32_t[INDEX_BLOCK] narrow
-    cdef int64_t block, first, n, d, i
-    for block in range((inner + INDEX_BLOCK - 1) // INDEX_BLOCK):
-        first = block * INDEX_BLOCK
-        n = min(inner - first, <int64_t>INDEX_BLOCK)
-        for i in range(n):
-            if Index is int32_t:
-                narrow[i] = indices[first + i]
-            else:
-                narrow[i] = <int32_t>indices[first + i] | -<int32_t>(<uint32_t>(<uint64_t>indices[first + i] >> 32) != 0)
-        for d in range(depth):
+    cdef const int32_t* at
+    cdef int64_t block, first, n, i
+    for block in range((inner + size - 1) // size):
+        first = block * size
+        n = min(inner - first, size)
+        if Index is int32_t:
+            at = indices + first
+        else:
             for i in range(n):
-                y[d * inner + first + i] = off ^ ((on ^ off) & <Element>-<int32_t>(narrow[i] == <int32_t>d))
+                narrow[i] = <int32_t>indices[first + i] | -<int32_t>(<uint32_t>(<uint64_t>indices[first + i] >> 32) != 0)
+            at = narrow
+        if Element is uint8_t:
+            mark_8(at, n, <int32_t>depth, on, off, y + first, inner)
+        elif Element is uint32_t:
+            mark_32(at, n, <int32_t>depth, on, off, y + first, inner)
+        else:
+            mark_64(at, n, <int32_t>depth, on, off, y + first, inner)
 
 
 cdef int want_matrix_type(const Tensor* x) except -1:
@@ -417,7 +454,7 @@ cdef int prepare_matrix_set_diag(Context context, Node* node) except -1:
 cdef int matrix_set_diag(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     if y.bytes > 0:
-        memcpy(y.data, context.input(node, 0).data, y.bytes)
+        copy_bytes(y.data, context.input(node, 0).data, y.bytes)
     write_diagonals(y, context.input(node, 1))
     return 0
 

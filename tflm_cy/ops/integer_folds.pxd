@@ -7,6 +7,7 @@
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.reduction cimport (
     FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, MAX_AXES, FoldShape, advance, element, fold_tensor, narrow, neutral, sum_narrow, sum_s32,
 )
@@ -55,7 +56,7 @@ cdef inline void fold_integers(const FoldKernels* fast, const FoldShape* s, int 
     """As arithmetic.reduction's `fold_tensor`."""
     cdef int64_t i
     if s.folded == 1:
-        memcpy(y, x, s.inputs * sizeof(element))
+        copy_bytes(y, x, s.inputs * sizeof(element))
     elif s.inputs == 0 or fast.rows[kind][folding] == NULL:
         fold_tensor(folding, s, x, y)
     else:

@@ -16,7 +16,7 @@ Source: LiteRT:tflite/kernels/pad.cc, mirror_pad.cc.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_runs
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes, copy_runs
 from tflm_cy.arithmetic.padding cimport Padding, pad_tensor, plan_padding
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -237,12 +237,12 @@ cdef void mirror_axis(const Padding* data, int d, char* dst, const char* src) no
     cdef int64_t inside = -1
     if d == data.rank:
         if data.run > 0:
-            memcpy(dst, src, data.run)
+            copy_bytes(dst, src, data.run)
         return
     end = data.before[d] + data.size[d] + data.after[d]
     if d == data.rank - 1 and data.before[d] >= 0 and data.after[d] >= 0 and data.size[d] > 0:
         inside = data.before[d]
-        memcpy(dst + inside * data.step[d], src, data.size[d] * data.run)
+        copy_bytes(dst + inside * data.step[d], src, data.size[d] * data.run)
     same = data.before[d] + data.size[d] + max(data.size[d] - 1 - data.offset, 0)    # from here on it is the first one again and again
     i = 0
     while i < end:

@@ -13,7 +13,7 @@ Source: LiteRT:tflite/kernels/{reverse_sequence,dynamic_update_slice,sparse_to_d
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes, copy_runs, fill
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -183,7 +183,7 @@ cdef int dynamic_update_slice(Context context, Node* node) noexcept nogil:
     cdef int64_t row, to
     cdef int d
     if y.bytes > 0 and count(update) < count(y):
-        memcpy(y.data, x.data, y.bytes)
+        copy_bytes(y.data, x.data, y.bytes)
     if count(update) == 0:
         return 0
     for d in range(x.rank):

@@ -13,6 +13,7 @@ Source: LiteRT:tflite/kernels/{sign,atan2,bitwise_xor,right_shift,bitcast,bucket
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f32, wrap32
 from tflm_cy.arithmetic.micro.sums8 cimport Sums8, coarse, fine, sums8
 from tflm_cy.arithmetic.pointwise cimport (
@@ -168,7 +169,7 @@ cdef int bitcast(Context context, Node* node) noexcept nogil:
     cdef const Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     if y.bytes > 0:
-        memcpy(y.data, x.data, y.bytes)
+        copy_bytes(y.data, x.data, y.bytes)
     return 0
 
 
@@ -314,7 +315,7 @@ cdef int add_n(Context context, Node* node) noexcept nogil:
             op.add(&op.limits, context.input(node, first).data, context.input(node, first + 1).data, total, op.count)
             first += 1
         else:
-            memcpy(total, context.input(node, first).data, y.bytes)
+            copy_bytes(total, context.input(node, first).data, y.bytes)
         for i in range(first + 1, last):
             accumulate(y.type, op, context.input(node, i).data, total, op.count)
         if group > 0:

@@ -18,8 +18,9 @@ element, and refuses to fold booleans but by REDUCE_ANY and REDUCE_ALL.
 Source: LiteRT:tflite/kernels/reduce.cc.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.optimized.reduction cimport mean_image_channels, mean_rows_f32, scaled_sums
@@ -288,7 +289,7 @@ cdef int fold_elements_optimized(Context context, Node* node) noexcept nogil:
         return 0
     if r.shape.folded != 1:
         return context.fail(b"booleans are reduced by REDUCE_ANY and REDUCE_ALL only (optimized_ops::ReduceGeneric was not true)")
-    memcpy(context.output(node, 0).data, x.data, x.bytes)
+    copy_bytes(context.output(node, 0).data, x.data, x.bytes)
     return 0
 
 
@@ -301,7 +302,7 @@ cdef int mean_f32_optimized(Context context, Node* node) noexcept nogil:
         return -1
     y = <float*>context.output(node, 0).data
     if r.shape.folded == 1 and r.shape.inputs:
-        memcpy(y, x, r.shape.inputs * sizeof(float))
+        copy_bytes(y, x, r.shape.inputs * sizeof(float))
         return 0
     if r.shape.inputs and r.shape.rank == 2 and r.shape.strides[1] == 0:
         mean_rows_f32(x, y, r.shape.dims[0], r.shape.dims[1])

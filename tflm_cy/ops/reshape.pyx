@@ -19,6 +19,7 @@ Source: LiteRT:tflite/kernels/reshape.cc, squeeze.cc, expand_dims.cc.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.strings cimport has_strings
 from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -128,7 +129,7 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
         raise ValueError(text)
     accept(refusal)
     context.set_shape(y, wanted.rank, wanted.dims)
-    node.invoke = copy_strings if x.type == STRING else copy_bytes
+    node.invoke = copy_strings if x.type == STRING else copy_values
     node.is_view = x.type != STRING
     if is_constant(x) and x.type != STRING:
         context.set_computed(y)
@@ -205,7 +206,7 @@ cdef int prepare_squeeze(Context context, Node* node) except -1:
                 raise ValueError(f"SQUEEZE: dimension {d} of the output is smaller than {dims[d]}")
     else:
         context.set_shape(y, rank, dims)
-    node.invoke = copy_strings if x.type == STRING else copy_bytes
+    node.invoke = copy_strings if x.type == STRING else copy_values
     node.is_view = x.type != STRING
     return 0
 
@@ -244,16 +245,16 @@ cdef int prepare_expand_dims(Context context, Node* node) except -1:
         return 0
     accept(expand(x, index_at(axis.type, axis.data, 0), &wanted))
     context.set_shape(y, wanted.rank, wanted.dims)
-    node.invoke = copy_strings if x.type == STRING else copy_bytes
+    node.invoke = copy_strings if x.type == STRING else copy_values
     node.is_view = x.type != STRING
     return 0
 
 
-cdef int copy_bytes(Context context, Node* node) noexcept nogil:
+cdef int copy_values(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     if y.bytes > 0 and y.data != x.data:
-        memcpy(y.data, x.data, y.bytes)
+        copy_bytes(y.data, x.data, y.bytes)
     return 0
 
 
@@ -295,7 +296,7 @@ cdef int copy_shaped(Context context, Node* node, const Wanted* wanted, const ch
         return -1
     if y.type == STRING:
         return copy_strings(context, node)
-    return copy_bytes(context, node)
+    return copy_values(context, node)
 
 
 OPERATORS = {

@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """SOFTMAX and LOG_SOFTMAX over the last axis.
 
 SOFTMAX: float32; int8 -> int8 (output scale 1/256, zero point -128), uint8 -> uint8, int8 or uint8 -> int16; int16 -> int16 (scale 1/32768).
@@ -25,6 +26,7 @@ from tflm_cy.arithmetic.optimized.softmax cimport (
     softmax_rows_table,
 )
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
+from tflm_cy.arithmetic.signatures cimport LookupBytes
 from tflm_cy.arithmetic.softmax cimport (
     ExpTable,
     LogRange,
@@ -42,7 +44,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count_ran
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.option_slots cimport SOFTMAX_BETA
 from tflm_cy.schema.table cimport table_f32
-from tflm_cy.simd.table cimport row_kernels
+from tflm_cy.simd.table cimport kernels, row_kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
 
@@ -56,6 +58,7 @@ cdef struct Softmax:
     float exponentials[256]      # 8 bit, optimized arithmetic
     uint16_t exponentials_16[256]
     const RowKernels* fast       # float32, optimized arithmetic
+    LookupBytes lookup           # 8 bit, optimized arithmetic
     WorkFunction work
 
 
@@ -113,6 +116,7 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
     else:
         raise LateRefusalError(f"Only float32, uint8_t, Int8_t, Int16_t are supported currently, got {type_name(x.type)}.")
     if node.arithmetic == OPTIMIZED:
+        s.lookup = kernels().bytes.lookup
         fill_exponentials(s.exponentials, x.scale, s.beta)
         fill_exponentials_16(s.exponentials_16, x.scale, s.beta)
         return share_rows(context, node, softmax_optimized_16 if AARCH64 and x.type == y.type else softmax_optimized, 1)
@@ -140,6 +144,7 @@ cdef int prepare_log_softmax(Context context, Node* node) except -1:
         raise LateRefusalError(f"Only float32, uint8 and int8 are supported currently, got {type_name(x.type)}.")
     expect_output(y, 16.0 / 256, 0, 127 if x.type == INT8 else 255)
     if node.arithmetic == OPTIMIZED:
+        s.lookup = kernels().bytes.lookup
         fill_exponentials(s.exponentials, x.scale, 1)
         return share_rows(context, node, log_softmax_optimized, 1)
     if not fill_exp_table(&s.exps, <double>x.scale):
@@ -201,13 +206,13 @@ cdef void softmax_optimized(Context context, Node* node, int64_t first, int64_t 
     cdef const char* x = <const char*>t.data + first * s.depth
     cdef char* y = <char*>out.data + first * s.depth * (2 if out.type == INT16 else 1)
     if t.type == INT8 and out.type == INT8:
-        softmax_rows_table(s.exponentials, <const int8_t*>x, <int8_t*>y, end - first, s.depth, out.scale, out.zero_point)
+        softmax_rows_table(s.exponentials, <const int8_t*>x, <int8_t*>y, end - first, s.depth, out.scale, out.zero_point, s.lookup)
     elif t.type == UINT8 and out.type == UINT8:
-        softmax_rows_table(s.exponentials, <const uint8_t*>x, <uint8_t*>y, end - first, s.depth, out.scale, out.zero_point)
+        softmax_rows_table(s.exponentials, <const uint8_t*>x, <uint8_t*>y, end - first, s.depth, out.scale, out.zero_point, s.lookup)
     elif t.type == INT8:
-        softmax_rows_table(s.exponentials, <const int8_t*>x, <int16_t*>y, end - first, s.depth, out.scale, out.zero_point)
+        softmax_rows_table(s.exponentials, <const int8_t*>x, <int16_t*>y, end - first, s.depth, out.scale, out.zero_point, s.lookup)
     else:
-        softmax_rows_table(s.exponentials, <const uint8_t*>x, <int16_t*>y, end - first, s.depth, out.scale, out.zero_point)
+        softmax_rows_table(s.exponentials, <const uint8_t*>x, <int16_t*>y, end - first, s.depth, out.scale, out.zero_point, s.lookup)
 
 
 cdef void softmax_optimized_16(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
@@ -238,9 +243,11 @@ cdef void log_softmax_optimized(Context context, Node* node, int64_t first, int6
     cdef const char* x = <const char*>t.data + first * s.depth
     cdef char* y = <char*>out.data + first * s.depth
     if t.type == INT8:
-        log_softmax_rows_table(s.exponentials, <const int8_t*>x, <int8_t*>y, end - first, s.depth, t.scale, out.scale, out.zero_point)
+        log_softmax_rows_table(
+            s.exponentials, <const int8_t*>x, <int8_t*>y, end - first, s.depth, t.scale, out.scale, out.zero_point, s.lookup)
     else:
-        log_softmax_rows_table(s.exponentials, <const uint8_t*>x, <uint8_t*>y, end - first, s.depth, t.scale, out.scale, out.zero_point)
+        log_softmax_rows_table(
+            s.exponentials, <const uint8_t*>x, <uint8_t*>y, end - first, s.depth, t.scale, out.scale, out.zero_point, s.lookup)
 
 
 cdef void softmax_s8(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:

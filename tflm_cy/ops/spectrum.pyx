@@ -15,8 +15,9 @@ from libc.math cimport cos
 from libc.stddef cimport ptrdiff_t, size_t
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.spectrum cimport (
     MelBank, Plane, design_bank, fill_cosines, fill_turns, hadamard, mel_logarithms, rfft2d, rfft2d_narrow, squared_spectrum,
 )
@@ -306,7 +307,7 @@ cdef int rotate(Context context, Node* node) noexcept nogil:
     else:
         runs = <int64_t>x.dims[0] * (x.dims[1] // n)
     if x.bytes > 0:
-        memcpy(y, x.data, x.bytes)
+        copy_bytes(y, x.data, x.bytes)
     else:
         memset(y, 0, context.output(node, 0).bytes)
     if not is_power_of_two(n):

@@ -14,9 +14,9 @@ REDUCE_WINDOW is in `reduce_window.pyx`, COMPOSITE and CASE in `control_flow.pyx
 Source: LiteRT:tflite/kernels/stablehlo_{elementwise,shift_left,pad,gather,scatter}.cc.
 """
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
-from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.combine cimport ADD, BITS_AND, MAXIMUM, MINIMUM, MULTIPLY, SHIFT_LEFT, TAKE, Combine
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.slices cimport IndexedSlices, Spread, gather_slices, scatter_slices, spread
 from tflm_cy.graph.context cimport Context, Node, register
@@ -333,7 +333,7 @@ cdef int scatter(Context context, Node* node) noexcept nogil:
     cdef const Tensor* updates = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
     if x.bytes > 0:
-        memcpy(y.data, x.data, x.bytes)
+        copy_bytes(y.data, x.data, x.bytes)
     if not scatter_slices(&data.slices, data.op, data.combine, context.input(node, 1).data, <const char*>updates.data, count(updates),
                           <char*>y.data, count(y), type_size(x.type)):
         return context.fail(b"STABLEHLO_SCATTER: an update lies before the beginning of the operand")

@@ -10,6 +10,7 @@ Source: LiteRT:tflite/kernels/{var_handle,assign_variable,read_variable,call_onc
 from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.resource cimport Resources, Variable, assign, reserve
 from tflm_cy.graph.tensor cimport DYNAMIC, INT8, INT32, RESOURCE, STRING, Tensor, is_constant, type_name
@@ -144,7 +145,7 @@ cdef int read_variable(Context context, Node* node) noexcept nogil:
         return -1
     if y.bytes > variable.bytes:                 # of a larger variable TensorFlow reads the beginning
         return context.fail_with(b"the variable has %ld bytes, the output %ld", variable.bytes, y.bytes)
-    memcpy(y.data, variable.data, y.bytes)
+    copy_bytes(y.data, variable.data, y.bytes)
     return 0
 
 

@@ -11,6 +11,7 @@ typedef struct { int32_t constant, a_multiplier, b_multiplier, shift, zero_point
 typedef struct { int32_t a_zero_point, b_zero_point; float scale, low, high; int32_t zero_point; } struct_product8;
 typedef struct { float inverse, low, high; int32_t zero_point; } struct_quantize8;
 typedef struct { float scale; int32_t zero_point; } struct_dequantize8;
+typedef struct { int64_t above, below; int32_t x_zero_point, y_zero_point; } struct_rescale8;
 
 SIMD_INLINE vi widen8(const uint8_t *p, const int is_signed) { return is_signed ? vi_from_s8(p) : vi_from_u8(p); }
 
@@ -172,6 +173,60 @@ SIMD_INLINE void quantize8(const struct_quantize8 *q, const float *x, uint8_t *y
     memcpy(y + i, out, (size_t)(n - i));
   }
 }
+
+#if SIMD_ISA >= 256
+/* Multipliers of 16 bits: (difference * 2^7 * multiplier + 2^14) >> 15. Where they are equal, `bent` is 0. */
+SIMD_INLINE vb rescaled_half8(const uint8_t *x, vb x_zero, vb y_zero, vb above, vb below, const int bent, const int is_signed) {
+#if SIMD_ISA == 512
+  const __m256i from = _mm256_loadu_si256((const __m256i *)x);
+  const vb d = _mm512_sub_epi16(is_signed ? _mm512_cvtepi8_epi16(from) : _mm512_cvtepu8_epi16(from), x_zero);
+  const vb m = bent ? _mm512_mask_mov_epi16(below, _mm512_cmpgt_epi16_mask(d, _mm512_setzero_si512()), above) : above;
+#else
+  const __m128i from = _mm_loadu_si128((const __m128i *)x);
+  const vb d = _mm256_sub_epi16(is_signed ? _mm256_cvtepi8_epi16(from) : _mm256_cvtepu8_epi16(from), x_zero);
+  const vb m = bent ? _mm256_blendv_epi8(below, above, _mm256_cmpgt_epi16(d, _mm256_setzero_si256())) : above;
+#endif
+  return SIMD_BOTH(adds_epi16, SIMD_BOTH(mulhrs_epi16, SIMD_BOTH(slli_epi16, d, 7), m), y_zero);
+}
+
+SIMD_INLINE void rescaled8(const uint8_t *x, uint8_t *y, vb x_zero, vb y_zero, vb above, vb below, const int bent, const int is_signed) {
+  const vb first = rescaled_half8(x, x_zero, y_zero, above, below, bent, is_signed);
+  const vb second = rescaled_half8(x + VB / 2, x_zero, y_zero, above, below, bent, is_signed);
+  const vb out = is_signed ? SIMD_BOTH(packs_epi16, first, second) : SIMD_BOTH(packus_epi16, first, second);
+#if SIMD_ISA == 512
+  vb_store(y, _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), out));
+#else
+  vb_store(y, _mm256_permute4x64_epi64(out, 0xD8));
+#endif
+}
+
+SIMD_INLINE void rescale8(const struct_rescale8 *r, const uint8_t *x, uint8_t *y, int64_t n, const int bent, const int is_signed) {
+  const vb x_zero = vb_set1_16(r->x_zero_point), y_zero = vb_set1_16(r->y_zero_point);
+  const vb above = vb_set1_16((int)r->above), below = vb_set1_16((int)r->below);
+  int64_t i = 0;
+  for (; i + VB <= n; i += VB) rescaled8(x + i, y + i, x_zero, y_zero, above, below, bent, is_signed);
+  if (i < n) {
+    uint8_t some[VB];
+    vb_store(some, vb_load_part(x + i, n - i));
+    rescaled8(some, some, x_zero, y_zero, above, below, bent, is_signed);
+    vb_store_part(y + i, vb_load(some), n - i);
+  }
+}
+
+static void rescale_s8(const void *params, const void *x, void *y, int64_t n) {
+  const struct_rescale8 *r = (const struct_rescale8 *)params;
+  if (r->above == r->below) rescale8(r, x, y, n, 0, 1);
+  else rescale8(r, x, y, n, 1, 1);
+}
+static void rescale_u8(const void *params, const void *x, void *y, int64_t n) {
+  const struct_rescale8 *r = (const struct_rescale8 *)params;
+  if (r->above == r->below) rescale8(r, x, y, n, 0, 0);
+  else rescale8(r, x, y, n, 1, 0);
+}
+#else
+#define rescale_s8 NULL /* tables are as good */
+#define rescale_u8 NULL
+#endif
 
 SIMD_INLINE void dequantize8(const struct_dequantize8 *d, const uint8_t *x, float *y, int64_t n, const int is_signed) {
   const vi zero = vi_set1(d->zero_point);

@@ -14,6 +14,7 @@ cdef struct ElementwiseI8Kernels:
     PairKernel[2] multiply       # Product8
     ByteKernel[2] quantize       # Quantize8: from float32
     ByteKernel[2] dequantize     # Dequantize8: to float32
+    ByteKernel[2] rescale        # Rescale8 of 16 bits; NULL: its table serves
     # sums[c] += the sum of x[r, c] over the rows
     void (*sum_rows)(const uint8_t* x, int64_t rows, int64_t columns, bint is_signed, int32_t* sums) noexcept nogil
     # sums[r] += the sum of x[r, c] over the columns

@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.xnnpack.quantized_elementwise cimport Dequantize8, Product8, Quantize8, Sum8
+from tflm_cy.arithmetic.xnnpack.quantized_elementwise cimport Dequantize8, Product8, Quantize8, Rescale8, Sum8
+from tflm_cy.simd.bytes cimport ByteKernel
 from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
 
 cdef extern from "elementwise_i8.h" nogil:
@@ -12,6 +13,10 @@ cdef extern from "elementwise_i8.h" nogil:
         pass
     ctypedef struct struct_dequantize8:
         pass
+    ctypedef struct struct_rescale8:
+        pass
+    ByteKernel rescale_s8
+    ByteKernel rescale_u8
     void add_s8(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
     void add_u8(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
     void multiply_s8(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
@@ -45,3 +50,5 @@ cdef void fill_elementwise_i8(ElementwiseI8Kernels* table) noexcept:
         table.quantize = [quantize_s8, quantize_u8]
     if sizeof(struct_dequantize8) == sizeof(Dequantize8):
         table.dequantize = [dequantize_s8, dequantize_u8]
+    if sizeof(struct_rescale8) == sizeof(Rescale8):
+        table.rescale = [rescale_s8, rescale_u8]

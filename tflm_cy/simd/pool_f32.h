@@ -57,13 +57,23 @@ SIMD_INLINE vf sum_nine32(const float *x, const int64_t *taps, ptrdiff_t n) {
   vf d = vf_add_first(vf_add_first(TAP32(0), TAP32(1)), TAP32(8)), e = vf_add_first(TAP32(6), TAP32(7));
   return vf_add_first(vf_add_first(a, b), vf_add_first(d, e));
 }
+
+/* The zeros that two or four taps lack change nothing: +0 added to the total, which begins as +0. */
+SIMD_INLINE vf sum_few32(const float *x, const int64_t *taps, ptrdiff_t count, ptrdiff_t n) {
+  const vf two = vf_add_first(TAP32(0), TAP32(1));
+  return count <= 2 ? two : vf_add_first(vf_add_first(TAP32(2), TAP32(3)), two);
+}
 #undef TAP32
 
 /* One pixel of AVERAGE_POOL_2D: taps outside of the image, and those that a last nine lacks, are zeros. */
-SIMD_INLINE void average_vectors32(const int NV, const float *x, const int64_t *taps, ptrdiff_t groups, ptrdiff_t n, vf scale, vf low, vf high, float *y) {
+SIMD_INLINE void average_vectors32(const int NV, const float *x, const int64_t *taps, ptrdiff_t count, ptrdiff_t n, vf scale, vf low, vf high, float *y) {
+  const ptrdiff_t groups = count <= 4 ? 0 : (count + 8) / 9;
   vf total[4];
 #pragma GCC unroll 4
-  for (int j = 0; j < NV; j++) total[j] = vf_set1(0);
+  for (int j = 0; j < NV; j++) {
+    total[j] = vf_set1(0);
+    if (groups == 0) total[j] = vf_add_first(total[j], sum_few32(x + j * VL, taps, count, n - j * VL));
+  }
   for (ptrdiff_t g = 0; g < groups; g++, taps += 9)
 #pragma GCC unroll 4
     for (int j = 0; j < NV; j++) total[j] = vf_add_first(total[j], sum_nine32(x + j * VL, taps, n - j * VL));
@@ -76,13 +86,13 @@ SIMD_INLINE void average_vectors32(const int NV, const float *x, const int64_t *
 }
 
 static void average_pixel32(
-    const float *x, const int64_t *taps, ptrdiff_t groups, ptrdiff_t channels, float scale, float low, float high, float *y) {
+    const float *x, const int64_t *taps, ptrdiff_t count, ptrdiff_t channels, float scale, float low, float high, float *y) {
   const vf scales = vf_set1(scale), lows = vf_set1(low), highs = vf_set1(high);
   ptrdiff_t c = 0;
-  for (; c + 4 * VL <= channels; c += 4 * VL) average_vectors32(4, x + c, taps, groups, 4 * VL, scales, lows, highs, y + c);
-  for (; c + VL < channels; c += 2 * VL) average_vectors32(2, x + c, taps, groups, channels - c, scales, lows, highs, y + c);
-  if (c + VL == channels) average_vectors32(1, x + c, taps, groups, VL, scales, lows, highs, y + c);
-  else if (c < channels) average_vectors32(1, x + c, taps, groups, channels - c, scales, lows, highs, y + c);
+  for (; c + 4 * VL <= channels; c += 4 * VL) average_vectors32(4, x + c, taps, count, 4 * VL, scales, lows, highs, y + c);
+  for (; c + VL < channels; c += 2 * VL) average_vectors32(2, x + c, taps, count, channels - c, scales, lows, highs, y + c);
+  if (c + VL == channels) average_vectors32(1, x + c, taps, count, VL, scales, lows, highs, y + c);
+  else if (c < channels) average_vectors32(1, x + c, taps, count, channels - c, scales, lows, highs, y + c);
 }
 
 #endif

@@ -7,7 +7,7 @@ from tflm_cy.simd.pool_f32 cimport PoolF32Kernels
 cdef extern from "pool_f32.h" nogil:
     void max_pixel32(const float* x, const int64_t* taps, ptrdiff_t count, ptrdiff_t channels, float low, float high, float* y) noexcept
     void average_pixel32(
-        const float* x, const int64_t* taps, ptrdiff_t groups, ptrdiff_t channels, float scale, float low, float high, float* y) noexcept
+        const float* x, const int64_t* taps, ptrdiff_t count, ptrdiff_t channels, float scale, float low, float high, float* y) noexcept
 
 
 cdef void taps_inside(const PoolShape* p, int64_t* taps) noexcept nogil:
@@ -62,6 +62,9 @@ cdef void average_pool_xnnpack(
     cdef const PoolShape* p = <const PoolShape*>shape
     cdef int64_t groups = groups_of(p)
     cdef int64_t count = p.kh * p.kw
+    cdef int64_t read = groups * GROUP if count > 4 else count + (count & 1)     # taps that average_pixel32 looks at
+    cdef float whole_scale = <float>1 / <float>count
+    cdef float scale
     cdef int64_t* edge_taps = taps + groups * GROUP
     cdef int64_t* window
     cdef const float* pixel
@@ -72,7 +75,7 @@ cdef void average_pool_xnnpack(
             top = table_row(p, oy) * p.stride_h - p.pad_h
             for ox in range(p.ow):
                 left = ox * p.stride_w - p.pad_w
-                inside = count
+                scale = whole_scale
                 window = taps
                 if top >= 0 and left >= 0 and top + p.kh <= p.ih and left + p.kw <= p.iw:
                     pixel = x + (top * p.iw + left) * p.channels
@@ -80,10 +83,11 @@ cdef void average_pool_xnnpack(
                     pixel = x
                     window = edge_taps
                     inside = taps_or_zeros(p, top, left, <const char*>zeros - <const char*>x, window)
-                for t in range(count, groups * GROUP):
+                    scale = whole_scale if p.whole else <float>1 / <float>inside
+                for t in range(count, read):
                     window[t] = <const char*>zeros - <const char*>pixel
                 average_pixel32(
-                    pixel, window, groups, p.channels, <float>1 / <float>(count if p.whole else inside), p.low, p.high,
+                    pixel, window, count, p.channels, scale, p.low, p.high,
                     y + ((n * p.oh + oy) * p.ow + ox) * p.channels)
         x += p.ih * p.iw * p.channels
 

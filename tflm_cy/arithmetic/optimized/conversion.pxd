@@ -11,14 +11,64 @@ sum of a block to float32 are fused.
 Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 """
 from libc.math cimport fabsf
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.conversion cimport Affine, Narrow, add_wrapping, cut32, dequantize_bytes
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.fully_connected cimport round_away
 from tflm_cy.arithmetic.machine cimport product_plus
 
+cdef extern from *:
+    """
+    /* Whole vectors of quantize_split: how many values they are. The limits are those of the type or nearer. */
+    #ifdef __AVX2__
+    #include <immintrin.h>
+    #define TFLM_CY_NEAR(AT) \
+      _mm256_add_epi32(_mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + i + AT), _mm256_set1_ps(inverse))), _mm256_set1_epi32(zero_point))
+    static inline int64_t tflm_cy_quantize_blocks_s16(const float *x, float inverse, int zero_point, int low, int high, void *out, int64_t n) {
+      const __m256i least = _mm256_set1_epi16((short)low), most = _mm256_set1_epi16((short)high);
+      int16_t *y = (int16_t *)out;
+      int64_t i = 0;
+      for (; i + 16 <= n; i += 16) {
+        const __m256i v = _mm256_permute4x64_epi64(_mm256_packs_epi32(TFLM_CY_NEAR(0), TFLM_CY_NEAR(8)), 0xD8);
+        _mm256_storeu_si256((__m256i *)(y + i), _mm256_min_epi16(_mm256_max_epi16(v, least), most));
+      }
+      return i;
+    }
+    static inline int64_t tflm_cy_quantize_blocks_8(
+        const float *x, float inverse, int zero_point, int low, int high, int is_signed, void *out, int64_t n) {
+      const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+      const __m256i least = _mm256_set1_epi16((short)low), most = _mm256_set1_epi16((short)high);
+      uint8_t *y = (uint8_t *)out;
+      int64_t i = 0;
+      for (; i + 32 <= n; i += 32) {
+        __m256i a = _mm256_packs_epi32(TFLM_CY_NEAR(0), TFLM_CY_NEAR(8)), b = _mm256_packs_epi32(TFLM_CY_NEAR(16), TFLM_CY_NEAR(24));
+        a = _mm256_min_epi16(_mm256_max_epi16(a, least), most);
+        b = _mm256_min_epi16(_mm256_max_epi16(b, least), most);
+        const __m256i v = is_signed ? _mm256_packs_epi16(a, b) : _mm256_packus_epi16(a, b);
+        _mm256_storeu_si256((__m256i *)(y + i), _mm256_permutevar8x32_epi32(v, order));
+      }
+      return i;
+    }
+    #else
+    static inline int64_t tflm_cy_quantize_blocks_s16(const float *x, float inverse, int zero_point, int low, int high, void *out, int64_t n) {
+      (void)x; (void)inverse; (void)zero_point; (void)low; (void)high; (void)out; (void)n;
+      return 0;
+    }
+    static inline int64_t tflm_cy_quantize_blocks_8(
+        const float *x, float inverse, int zero_point, int low, int high, int is_signed, void *out, int64_t n) {
+      (void)x; (void)inverse; (void)zero_point; (void)low; (void)high; (void)is_signed; (void)out; (void)n;
+      return 0;
+    }
+    #endif
+    """
+    int64_t quantize_blocks_s16 "tflm_cy_quantize_blocks_s16"(
+        const float* x, float inverse, int32_t zero_point, int32_t low, int32_t high, void* out, int64_t n) noexcept nogil
+    int64_t quantize_blocks_8 "tflm_cy_quantize_blocks_8"(
+        const float* x, float inverse, int32_t zero_point, int32_t low, int32_t high, bint is_signed, void* out, int64_t n) noexcept nogil
+
 cdef enum:
+    FAR = 1 << 21                # from a zero point on that a clamp may not cover
     FLOAT_BLOCK = 8
     BYTE_BLOCK = 16
 
@@ -37,12 +87,26 @@ cdef inline float ties_to_even(float x) noexcept nogil:
     return shifted if fabsf(x) < <float>4194304.0 else x
 
 
+cdef inline int64_t quantized_blocks(const Affine* q, float inverse, const float* x, Narrow* y, int64_t n) noexcept nogil:
+    """How many values are done in vectors: the conversion to int32 rounds as `ties_to_even`, but beyond 2^22, where all are clamped."""
+    cdef int64_t done = 0
+    if not -FAR < q.zero_point < FAR:
+        return done
+    if Narrow is int16_t:
+        done = quantize_blocks_s16(x, inverse, q.zero_point, q.low, q.high, y, n)
+    elif Narrow is int8_t:
+        done = quantize_blocks_8(x, inverse, q.zero_point, q.low, q.high, True, y, n)
+    else:
+        done = quantize_blocks_8(x, inverse, q.zero_point, q.low, q.high, False, y, n)
+    return done
+
+
 cdef inline void quantize_split(const void* params, const float* x, Narrow* y, int64_t n) noexcept nogil:
     cdef Affine q = (<const Affine*>params)[0]
     cdef float inverse = <float>(1.0 / <double>q.scale)
     cdef int64_t body = n - n % FLOAT_BLOCK
     cdef int64_t i
-    for i in range(body):
+    for i in range(quantized_blocks(&q, inverse, x, y, body), body):
         y[i] = <Narrow>clamp32(add_wrapping(cut32(ties_to_even(x[i] * inverse)), q.zero_point), q.low, q.high)
     for i in range(body, n):
         y[i] = <Narrow>clamp32(add_wrapping(round_away(<double>x[i] / <double>q.scale), q.zero_point), q.low, q.high)

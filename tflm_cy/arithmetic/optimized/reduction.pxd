@@ -16,7 +16,7 @@ from tflm_cy.arithmetic.fixed_point cimport clamp32, quantize_multiplier, wrap32
 from tflm_cy.arithmetic.lookup cimport truncate
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Rescale
-from tflm_cy.arithmetic.nan_order cimport add_after
+from tflm_cy.arithmetic.nan_order cimport add_after, add_first
 from tflm_cy.arithmetic.optimized.reduction_neon cimport aligned_start_neon, row_sum_neon
 from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_PROD, MAX_AXES, FoldShape, advance, fold, narrow, neutral
 from tflm_cy.arithmetic.rescale cimport ready, ready_up, rescale
@@ -24,6 +24,8 @@ from tflm_cy.arithmetic.rescale cimport ready, ready_up, rescale
 cdef enum:
     MEAN_BLOCK = 16              # channels of the vector code
     MEAN_CHANNELS = 8            # channels per thread at least
+    MEAN_PHASES = 8              # places of a vector at which a row may begin
+    MEAN_SHORT = 128             # elements of a row in which the ends cost as much as the middle
 
 
 cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept nogil:
@@ -44,7 +46,7 @@ cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept
     if blocks == 0:
         total = p[0]
         for i in range(1, n):
-            total = add_after(total, p[i])
+            total = add_first(total, p[i])
         return total
     for l in range(8):
         a[l] = p[start + l]
@@ -62,9 +64,9 @@ cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept
                 a[l] = add_after(a[l], p[start + 8 * (blocks - 1) + l])
     total = fold8(a, a + 4)
     for i in range(start):
-        total = add_after(total, p[i])
+        total = add_first(total, p[i])
     for i in range(start + 8 * blocks, n):
-        total = add_after(total, p[i])
+        total = add_first(total, p[i])
     return total
 
 
@@ -74,9 +76,14 @@ cdef inline int64_t aligned_start(int64_t row, int64_t depth) noexcept nogil:
 
 
 cdef inline void mean_rows_f32(const float* x, float* y, int64_t rows, int64_t depth) noexcept nogil:
-    cdef int64_t row
-    for row in range(rows):
-        y[row] = row_sum_f32(x + row * depth, depth, aligned_start(row, depth)) / <float>depth
+    """Short rows that begin at the same place of a vector one after another: a CPU foretells how many elements come before and behind."""
+    cdef int64_t step = 1 if depth % MEAN_PHASES == 0 or depth > MEAN_SHORT else MEAN_PHASES
+    cdef int64_t first, row
+    for first in range(min(step, rows)):
+        row = first
+        while row < rows:
+            y[row] = row_sum_f32(x + row * depth, depth, aligned_start(row, depth)) / <float>depth
+            row += step
 
 
 cdef inline void extremes_f32(bint largest, const FoldShape* s, const float* x, float* y) noexcept nogil:

@@ -20,8 +20,53 @@ from tflm_cy.arithmetic.optimized.conversion cimport ties_to_even
 from tflm_cy.arithmetic.optimized.reduction cimport aligned_start, row_sum_f32
 from tflm_cy.arithmetic.optimized.reduction_neon cimport largest_neon
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
+from tflm_cy.arithmetic.signatures cimport LookupBytes
 from tflm_cy.arithmetic.softmax cimport input8, output8, row_maximum
 
+
+cdef extern from *:
+    """
+    /* y[c] of set_logarithms: how many are done, all where there are vectors. y may be x. */
+    #ifdef __AVX2__
+    #include <immintrin.h>
+    static inline __m256i tflm_cy_logarithms(const uint8_t *x, __m256 scale, __m256 less, __m256 zero_point, int is_signed) {
+      const __m128i bytes = _mm_loadl_epi64((const __m128i *)x);
+      const __m256 v = _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes));
+      const __m256 near = _mm256_round_ps(_mm256_sub_ps(_mm256_mul_ps(scale, v), less), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+      const __m256 sum = _mm256_add_ps(near, zero_point);
+      if (!is_signed) return _mm256_cvttps_epi32(sum);
+      const __m256 clamped = _mm256_max_ps(_mm256_min_ps(_mm256_set1_ps(127), sum), _mm256_set1_ps(-128));
+      return _mm256_and_si256(_mm256_cvttps_epi32(clamped), _mm256_castps_si256(_mm256_cmp_ps(sum, sum, _CMP_ORD_Q)));
+    }
+    static inline int64_t tflm_cy_logarithm_blocks(const void *from, void *to, int64_t n, float scale, float less, float zero_point, int is_signed) {
+      const __m256 s = _mm256_set1_ps(scale), l = _mm256_set1_ps(less), z = _mm256_set1_ps(zero_point);
+      const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+      const uint8_t *x = (const uint8_t *)from;
+      uint8_t *y = (uint8_t *)to;
+      for (int64_t i = 0; i < n; i += 32) {
+        uint8_t some[32] = {0};
+        const uint8_t *at = x + i;
+        if (n - i < 32) at = (const uint8_t *)memcpy(some, x + i, (size_t)(n - i));
+        const __m256i a = _mm256_packs_epi32(tflm_cy_logarithms(at, s, l, z, is_signed), tflm_cy_logarithms(at + 8, s, l, z, is_signed));
+        const __m256i b = _mm256_packs_epi32(tflm_cy_logarithms(at + 16, s, l, z, is_signed), tflm_cy_logarithms(at + 24, s, l, z, is_signed));
+        const __m256i v = _mm256_permutevar8x32_epi32(is_signed ? _mm256_packs_epi16(a, b) : _mm256_packus_epi16(a, b), order);
+        if (n - i >= 32) _mm256_storeu_si256((__m256i *)(y + i), v);
+        else {
+          _mm256_storeu_si256((__m256i *)some, v);
+          memcpy(y + i, some, (size_t)(n - i));
+        }
+      }
+      return n;
+    }
+    #else
+    static inline int64_t tflm_cy_logarithm_blocks(const void *x, void *y, int64_t n, float scale, float less, float zero_point, int is_signed) {
+      (void)x; (void)y; (void)n; (void)scale; (void)less; (void)zero_point; (void)is_signed;
+      return 0;
+    }
+    #endif
+    """
+    int64_t logarithm_blocks "tflm_cy_logarithm_blocks"(
+        const void* x, void* y, int64_t n, float scale, float less, float zero_point, bint is_signed) noexcept nogil
 
 cdef enum:
     ROWS = 4                     # whose sums are made together
@@ -108,11 +153,12 @@ cdef inline void set_probabilities(output8* y, const float* exponentials, int64_
 
 
 cdef inline void softmax_rows_table(
-    const float* table, const input8* x, output8* y, int64_t rows, int64_t depth, float y_scale, int32_t y_zero_point,
+    const float* table, const input8* x, output8* y, int64_t rows, int64_t depth, float y_scale, int32_t y_zero_point, LookupBytes lookup,
 ) noexcept nogil:
-    """Of long rows each distance from the maximum is computed once."""
+    """Of long rows each distance from the maximum is computed once. lookup: a vector kernel, or NULL."""
     cdef float[ROWS * LONG_ROW] values
     cdef output8[256] outputs
+    cdef output8[256] by_byte
     cdef int32_t[ROWS] tops
     cdef float[ROWS] totals
     cdef float inverse
@@ -127,8 +173,13 @@ cdef inline void softmax_rows_table(
                 set_probabilities(y, values + r * LONG_ROW, depth, inverse, y_zero_point)
             else:
                 set_probabilities(outputs, table, 256, inverse, y_zero_point)
-                for c in range(depth):
-                    y[c] = outputs[tops[r] - x[c]]
+                if sizeof(output8) == 1 and lookup != NULL:
+                    for c in range(256):
+                        by_byte[<uint8_t>(tops[r] - c)] = outputs[c]
+                    lookup(by_byte, x, y, depth)
+                else:
+                    for c in range(depth):
+                        y[c] = outputs[tops[r] - x[c]]
             x += depth
             y += depth
         first += count
@@ -173,23 +224,32 @@ cdef inline void softmax_rows_16(
 
 
 # ---- LOG_SOFTMAX
-cdef inline void set_logarithms(const input8* x, input8* y, int64_t depth, float scale, float less, int32_t y_zero_point) noexcept nogil:
+cdef inline void set_logarithms(
+    const input8* x, input8* y, int64_t depth, float scale, float less, int32_t y_zero_point, LookupBytes lookup,
+) noexcept nogil:
     """Of long rows each value is computed once."""
     cdef input8[256] outputs
     cdef int64_t c
     if depth < LONG_ROW:
-        for c in range(depth):
+        for c in range(logarithm_blocks(x, y, depth, scale, less, <float>y_zero_point, input8 is int8_t), depth):
             y[c] = <input8>saturate_8(ties_to_even(scale * <float>x[c] - less) + <float>y_zero_point, input8 is int8_t)
         return
     for c in range(256):
-        outputs[c] = <input8>saturate_8(ties_to_even(scale * <float><input8>c - less) + <float>y_zero_point, input8 is int8_t)
+        outputs[c] = <input8>c
+    for c in range(logarithm_blocks(outputs, outputs, 256, scale, less, <float>y_zero_point, input8 is int8_t), 256):
+        outputs[c] = <input8>saturate_8(ties_to_even(scale * <float>outputs[c] - less) + <float>y_zero_point, input8 is int8_t)
+    if lookup != NULL:
+        lookup(outputs, x, y, depth)
+        return
     for c in range(depth):
         y[c] = outputs[<uint8_t>x[c]]
 
 
 cdef inline void log_softmax_rows_table(
     const float* table, const input8* x, input8* y, int64_t rows, int64_t depth, float x_scale, float y_scale, int32_t y_zero_point,
+    LookupBytes lookup,
 ) noexcept nogil:
+    """lookup: a vector kernel, or NULL."""
     cdef int32_t[ROWS] tops
     cdef float[ROWS] totals
     cdef float scale = x_scale / y_scale
@@ -200,7 +260,7 @@ cdef inline void log_softmax_rows_table(
         count = sum_rows(table, x, rows - first, depth, tops, NULL, totals)
         for r in range(count):
             less = (x_scale * <float>tops[r] + logf(totals[r])) / y_scale
-            set_logarithms(x, y, depth, scale, less, y_zero_point)
+            set_logarithms(x, y, depth, scale, less, y_zero_point, lookup)
             x += depth
             y += depth
         first += count

@@ -50,6 +50,12 @@ cdef struct Dequantize8:
     float scale
     int32_t zero_point
 
+cdef struct Rescale8:            # multipliers with 8 fractional bits, rounded half up, of differences above the zero point and of the others
+    int64_t above
+    int64_t below
+    int32_t x_zero_point
+    int32_t y_zero_point
+
 
 cdef inline int32_t clamped(int64_t x, int32_t low, int32_t high) noexcept nogil:
     return low if x < low else high if x > high else <int32_t>x
@@ -126,19 +132,29 @@ cdef inline void dequantize_8(const Dequantize8* params, const byte8* x, float* 
         y[i] = <float>(<int32_t>x[i] - d.zero_point) * d.scale
 
 
-cdef inline void fill_rescale(
-    uint8_t* table, float x_scale, int32_t x_zero_point, float y_scale, int32_t y_zero_point, float alpha, bint signed,
-) noexcept nogil:
-    """QUANTIZE of 8 bits (alpha 1) and LEAKY_RELU: a multiplier with 8 fractional bits, rounded half up."""
+cdef inline Rescale8 rescale_8(float x_scale, int32_t x_zero_point, float y_scale, int32_t y_zero_point, float alpha) noexcept nogil:
+    """QUANTIZE of 8 bits (alpha 1) and LEAKY_RELU."""
+    cdef Rescale8 r
     cdef float ratio = x_scale / y_scale
-    cdef int64_t positive = <int64_t>rintf(<float>256.0 * ratio)
-    cdef int64_t negative = <int64_t>rintf(<float>256.0 * (ratio * alpha))
+    r.above = <int64_t>rintf(<float>256.0 * ratio)
+    r.below = <int64_t>rintf(<float>256.0 * (ratio * alpha))
+    r.x_zero_point = x_zero_point
+    r.y_zero_point = y_zero_point
+    return r
+
+
+cdef inline bint fits_words(const Rescale8* r) noexcept nogil:
+    """The vector kernels' condition."""
+    return -32768 <= r.above < 32768 and -32768 <= r.below < 32768
+
+
+cdef inline void fill_rescale(uint8_t* table, const Rescale8* r, bint signed) noexcept nogil:
     cdef int64_t v
     cdef int byte
     for byte in range(256):
-        v = byte_value(byte, signed) - x_zero_point
-        v = (v * (positive if v > 0 else negative) + 128) >> 8
-        table[byte] = <uint8_t>clamped(v + y_zero_point, -128 if signed else 0, 127 if signed else 255)
+        v = byte_value(byte, signed) - r.x_zero_point
+        v = (v * (r.above if v > 0 else r.below) + 128) >> 8
+        table[byte] = <uint8_t>clamped(v + r.y_zero_point, -128 if signed else 0, 127 if signed else 255)
 
 
 cdef inline float function_of(int function, float v) noexcept nogil:

@@ -15,8 +15,8 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc; XNNPACK's binary el
 
 from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
 
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.arithmetic.xnnpack.binary cimport (
@@ -297,7 +297,7 @@ cdef int clamp_operand_vector(Context context, Node* node) noexcept nogil:
 
 cdef int copy_operand(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, (<Clamp*>node.data).operand)
-    memcpy(context.output(node, 0).data, x.data, count(x) * sizeof(float))
+    copy_bytes(context.output(node, 0).data, x.data, count(x) * sizeof(float))
     return 0
 
 

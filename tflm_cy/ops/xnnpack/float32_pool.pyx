@@ -11,8 +11,8 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint32_t
-from libc.string cimport memcpy
 
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.arithmetic.xnnpack.pool cimport (
@@ -165,7 +165,7 @@ cdef int single_tap(Context context, Node* node) noexcept nogil:
     if op.limits.low - op.limits.low == 0 or op.limits.high - op.limits.high == 0:       # one of them is finite
         map8(relu8, &op.limits, <const float*>x.data, y, count(x))
     else:
-        memcpy(y, x.data, count(x) * sizeof(float))
+        copy_bytes(y, x.data, count(x) * sizeof(float))
     return 0
 
 

@@ -11,8 +11,8 @@ from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Range32
 from tflm_cy.arithmetic.lookup cimport lookup_8
 from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.arithmetic.xnnpack.quantized_elementwise cimport (
-    ELU, LOGISTIC, SQUARE, TANH, Dequantize8, Product8, Quantize8, Sum8, add_8, dequantize_8, fill_function, fill_rescale, multiply_8,
-    multiply_table, quantize_8, ready_sum,
+    ELU, LOGISTIC, SQUARE, TANH, Dequantize8, Product8, Quantize8, Rescale8, Sum8, add_8, dequantize_8, fill_function, fill_rescale,
+    fits_words, multiply_8, multiply_table, quantize_8, ready_sum, rescale_8,
 )
 from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range, scale_of
 from tflm_cy.graph.context cimport FUSED_GATE, Context, Node, register
@@ -165,9 +165,7 @@ cdef int prepare_quantize(Context context, Node* node) except -1:
     cdef Quantize8* params
     cdef Unary* op
     if x.type != FLOAT32:
-        fill_rescale(
-            prepare_table(context, node, "QUANTIZE"), x.scale, x.zero_point, y.scale, y.zero_point, 1, y.type == INT8)
-        return 0
+        return prepare_rescale(context, node, "QUANTIZE", 1)
     want_8_bits(y, "QUANTIZE")
     limits = range_of(y, ACT_NONE)
     params = <Quantize8*>context.persistent(sizeof(Quantize8))
@@ -203,10 +201,21 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
 
 
 cdef int prepare_leaky_relu(Context context, Node* node) except -1:
-    cdef uint8_t* table = prepare_table(context, node, "LEAKY_RELU")
+    return prepare_rescale(context, node, "LEAKY_RELU", table_f32(node.options, LEAKY_RELU_ALPHA, 0))
+
+
+cdef int prepare_rescale(Context context, Node* node, str name, float alpha) except -1:
+    """A table, or a kernel where there is one for such multipliers."""
+    cdef uint8_t* table = prepare_table(context, node, name)
     cdef const Tensor* x = operand(context, node, 0)
     cdef const Tensor* y = result(context, node, 0)
-    fill_rescale(table, x.scale, x.zero_point, y.scale, y.zero_point, table_f32(node.options, LEAKY_RELU_ALPHA, 0), y.type == INT8)
+    cdef Rescale8* params = <Rescale8*>context.persistent(sizeof(Rescale8))
+    cdef Unary* op = <Unary*>node.data
+    params[0] = rescale_8(x.scale, x.zero_point, y.scale, y.zero_point, alpha)
+    fill_rescale(table, params, y.type == INT8)
+    if fits_words(params) and kernels().elementwise_i8.rescale[0] != NULL:
+        op.params = params
+        op.kernel = kernels().elementwise_i8.rescale[y.type == UINT8]
     return 0
 
 
