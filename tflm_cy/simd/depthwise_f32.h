@@ -73,38 +73,61 @@ static const DepthwiseF32Function depthwise_f32_functions[][2][2][5] = {
 #endif
 };
 
-/* Outputs that follow each other, of T taps each, whose pointers are `step` apart: arithmetic/xnnpack/depthwise.pxd's depthwise_pixel, a vector of channels after
- * the other. Of fewer channels than a vector has only these are touched; else the last vector computes some again. */
-SIMD_INLINE void pixels32(const int T, const float *const *at, ptrdiff_t step, ptrdiff_t pixels, const float *w, const float *bias, ptrdiff_t channels, vf low,
-                          vf high, float *y) {
-  for (ptrdiff_t c = 0; c < channels; c += VL) {
-    const ptrdiff_t first = c + VL <= channels || channels < VL ? c : channels - VL;
-    const float *const *p = at;
-    float *to = y + first;
-    vf taps[4];
-    if (channels < VL) {
-      const vf start = vf_load_part(bias, channels);
-      UNROLL32D for (int t = 0; t < T; t++) taps[t] = vf_load_part(w + t * channels, channels);
-      for (ptrdiff_t i = 0; i < pixels; i++, p += step, to += channels) {
-        vf a = start;
-        UNROLL32D for (int t = 0; t < T; t++) a = vf_fma_first(vf_load_part(p[t], channels), taps[t], a);
-        vf_store_part(to, vf_min(high, vf_max(low, a)), channels);
-      }
-      return;
+/* Outputs that follow each other, of T taps each, whose pointers are `step` apart: arithmetic/xnnpack/depthwise.pxd's depthwise_pixel, NV vectors of channels
+ * from c on, the last one with n of them. */
+SIMD_INLINE void pixels32(const int T, const int NV, const int PART, const float *const *at, ptrdiff_t step, ptrdiff_t pixels, const float *w,
+                          const float *bias, ptrdiff_t channels, ptrdiff_t c, ptrdiff_t n, vf low, vf high, float *y) {
+  vf taps[25][2], start[2];
+  UNROLL32D for (int j = 0; j < NV; j++) {
+    const int part = PART && j == NV - 1;
+    const float *from = w + c + j * VL;
+    start[j] = part ? vf_load_part(bias + c + j * VL, n) : vf_load(bias + c + j * VL);
+    UNROLL32D for (int t = 0; t < T; t++) taps[t][j] = part ? vf_load_part(from + t * channels, n) : vf_load(from + t * channels);
+  }
+  for (y += c; pixels > 0; pixels--, at += step, y += channels) {
+    vf a[2];
+    UNROLL32D for (int j = 0; j < NV; j++) a[j] = start[j];
+    UNROLL32D for (int t = 0; t < T; t++) {
+      const float *from = at[t] + c;
+      UNROLL32D for (int j = 0; j < NV; j++)
+        a[j] = vf_fma_first(PART && j == NV - 1 ? vf_load_part(from + j * VL, n) : vf_load(from + j * VL), taps[t][j], a[j]);
     }
-    const vf start = vf_load(bias + first);
-    UNROLL32D for (int t = 0; t < T; t++) taps[t] = vf_load(w + t * channels + first);
-    for (ptrdiff_t i = 0; i < pixels; i++, p += step, to += channels) {
-      vf a = start;
-      UNROLL32D for (int t = 0; t < T; t++) a = vf_fma_first(vf_load(p[t] + first), taps[t], a);
-      vf_store(to, vf_min(high, vf_max(low, a)));
+    UNROLL32D for (int j = 0; j < NV; j++) {
+      const vf v = vf_min(high, vf_max(low, a[j]));
+      if (PART && j == NV - 1) vf_store_part(y + j * VL, v, n);
+      else vf_store(y + j * VL, v);
     }
   }
 }
-static void few_taps32(const float *const *at, ptrdiff_t step, ptrdiff_t pixels, ptrdiff_t tile, const float *w, const float *bias, ptrdiff_t channels, vf low,
-                       vf high, float *y) {
-  if (tile == 3) pixels32(3, at, step, pixels, w, bias, channels, low, high, y);
-  else pixels32(4, at, step, pixels, w, bias, channels, low, high, y);
+
+/* Some pixels at a time, so that what all their channels read and write stays in the first cache. Of 25 taps a vector's weights fill the registers. */
+SIMD_INLINE void channels_of_pixels32(const int T, const float *const *at, ptrdiff_t step, ptrdiff_t pixels, const float *w, const float *bias,
+                                      ptrdiff_t channels, vf low, vf high, float *y) {
+  enum { VALUES = 4096, FEWEST = 4 };
+  const ptrdiff_t most = VALUES / channels + FEWEST;
+  for (; pixels > 0; at += most * step, y += most * channels, pixels -= most) {
+    const ptrdiff_t now = pixels < most ? pixels : most;
+    for (ptrdiff_t c = 0; c < channels;) {
+      const ptrdiff_t left = channels - c;
+#define PIXELS32(NV, PART, N) pixels32(T, NV, PART, at, step, now, w, bias, channels, c, N, low, high, y)
+      if (T <= 9 && left >= 2 * VL) PIXELS32(2, 0, VL);
+      else if (T <= 9 && left > VL) PIXELS32(2, 1, left - VL);
+      else if (left >= VL) PIXELS32(1, 0, VL);
+      else PIXELS32(1, 1, left);
+#undef PIXELS32
+      c += T <= 9 && left > VL ? 2 * VL : VL;
+    }
+  }
+}
+
+static int tile_of_pixels32(const float *const *at, ptrdiff_t step, ptrdiff_t pixels, ptrdiff_t tile, const float *w, const float *bias, ptrdiff_t channels,
+                            vf low, vf high, float *y) {
+  if (tile == 3) channels_of_pixels32(3, at, step, pixels, w, bias, channels, low, high, y);
+  else if (tile == 4) channels_of_pixels32(4, at, step, pixels, w, bias, channels, low, high, y);
+  else if (tile == 9) channels_of_pixels32(9, at, step, pixels, w, bias, channels, low, high, y);
+  else if (tile == 25) channels_of_pixels32(25, at, step, pixels, w, bias, channels, low, high, y);
+  else return 0;
+  return 1;
 }
 
 SIMD_INLINE DepthwiseF32Function depthwise_f32_function(ptrdiff_t channels, ptrdiff_t k, ptrdiff_t stride, ptrdiff_t rows) {

@@ -26,7 +26,7 @@ cdef extern from "depthwise_f32.h" nogil:
         vf high
     ctypedef void (*DepthwiseF32Function)(const Columns32* d, const float* w, float* y) noexcept nogil
     bint CACHED32(ptrdiff_t k, ptrdiff_t stride) noexcept
-    void few_taps32(
+    bint tile_of_pixels32(
         const float** at, ptrdiff_t step, ptrdiff_t pixels, ptrdiff_t tile, const float* w, const float* bias, ptrdiff_t channels, vf low, vf high,
         float* y) noexcept
     DepthwiseF32Function depthwise_f32_function(ptrdiff_t channels, ptrdiff_t k, ptrdiff_t stride, ptrdiff_t rows) noexcept
@@ -174,8 +174,7 @@ cdef void depthwise_pixels(
     cdef f32x8 bottom = splat8(low)
     cdef f32x8 top = splat8(high)
     cdef ptrdiff_t i
-    if tile == 3 or tile == 4:
-        few_taps32(at, step, pixels, tile, w, bias, channels, vf_set1(low), vf_set1(high), y)
+    if tile_of_pixels32(at, step, pixels, tile, w, bias, channels, vf_set1(low), vf_set1(high), y):
         return
     for i in range(pixels):
         depthwise_pixel(at + i * step, tile, w, bias, channels, bottom, top, y + i * channels)

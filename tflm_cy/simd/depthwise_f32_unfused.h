@@ -15,6 +15,8 @@ typedef struct {
   ptrdiff_t y_pixel;
   ptrdiff_t n;            /* channels, when they are fewer than a vector */
   ptrdiff_t vector;       /* floats of the weights of a vector of channels, biases included */
+  ptrdiff_t needed;       /* with a depth multiplier: input channels of a vector, */
+  int32_t order[VL];      /* and which of them each output channel sees */
   int bias_first, nan;
   float low, high;
 } Taps32;
@@ -23,9 +25,19 @@ typedef void (*Taps32Function)(Taps32 *t, const float *x, const float *w, float 
 
 #define UNROLL32T _Pragma("GCC unroll 8")
 
+#if SIMD_ISA >= 256
+enum { REPEATS32 = 1 };
+SIMD_INLINE vf repeated32(const float *p, ptrdiff_t n, vi order) { return vf_permute(vf_load_part(p, n), order); }
+#else
+enum { REPEATS32 = 0 };
+SIMD_INLINE vf repeated32(const float *p, ptrdiff_t n, vi order) { (void)order; return vf_load_part(p, n); }
+#endif
+
 /* x: at the first tap (fy0, fx0) of the first pixel. */
-SIMD_INLINE void taps32(const int X, const int NC, const int PART, Taps32 *t, const float *x, const float *w, float *y) {
+SIMD_INLINE void taps32(const int X, const int NC, const int PART, const int WIDE, Taps32 *t, const float *x, const float *w, float *y) {
   vf acc[8];
+  const vi order = WIDE ? vi_load(t->order) : vi_set1(0);
+  (void)order;
   UNROLL32T for (int j = 0; j < NC; j++) {
     const vf start = t->bias_first ? vf_load(w + j * t->vector) : vf_set1(0);
     UNROLL32T for (int p = 0; p < X; p++) acc[p * NC + j] = start;
@@ -37,7 +49,8 @@ SIMD_INLINE void taps32(const int X, const int NC, const int PART, Taps32 *t, co
         const vf v = vf_load(taps + j * t->vector);
         UNROLL32T for (int p = 0; p < X; p++) {
           const float *from = at + p * t->pixel + j * VL;
-          acc[p * NC + j] = vf_add(acc[p * NC + j], vf_mul(PART ? vf_load_part(from, t->n) : vf_load(from), v));
+          const vf seen = WIDE ? repeated32(from, t->needed, order) : PART ? vf_load_part(from, t->n) : vf_load(from);
+          acc[p * NC + j] = vf_add(acc[p * NC + j], vf_mul(seen, v));
         }
       }
       at += t->tap;
@@ -59,11 +72,20 @@ SIMD_INLINE void taps32(const int X, const int NC, const int PART, Taps32 *t, co
   t->nan |= nan;
 }
 
-static void taps32_8(Taps32 *t, const float *x, const float *w, float *y) { taps32(8, 1, 0, t, x, w, y); }
-static void taps32_4(Taps32 *t, const float *x, const float *w, float *y) { taps32(4, 1, 0, t, x, w, y); }
-static void taps32_1(Taps32 *t, const float *x, const float *w, float *y) { taps32(1, 1, 0, t, x, w, y); }
-static void taps32_1x4(Taps32 *t, const float *x, const float *w, float *y) { taps32(1, 4, 0, t, x, w, y); }
-static void taps32_8_part(Taps32 *t, const float *x, const float *w, float *y) { taps32(8, 1, 1, t, x, w, y); }
-static void taps32_4_part(Taps32 *t, const float *x, const float *w, float *y) { taps32(4, 1, 1, t, x, w, y); }
-static void taps32_1_part(Taps32 *t, const float *x, const float *w, float *y) { taps32(1, 1, 1, t, x, w, y); }
+#define TAPS32(NAME, X, NC, PART, WIDE) \
+  static void NAME(Taps32 *t, const float *x, const float *w, float *y) { taps32(X, NC, PART, WIDE, t, x, w, y); }
+TAPS32(taps32_8, 8, 1, 0, 0)
+TAPS32(taps32_4, 4, 1, 0, 0)
+TAPS32(taps32_1, 1, 1, 0, 0)
+TAPS32(taps32_1x4, 1, 4, 0, 0)
+TAPS32(taps32_8_part, 8, 1, 1, 0)
+TAPS32(taps32_4_part, 4, 1, 1, 0)
+TAPS32(taps32_1_part, 1, 1, 1, 0)
+#if SIMD_ISA >= 256
+TAPS32(taps32_8_wide, 8, 1, 1, 1)
+TAPS32(taps32_4_wide, 4, 1, 1, 1)
+TAPS32(taps32_1_wide, 1, 1, 1, 1)
+#else
+static const Taps32Function taps32_8_wide = NULL, taps32_4_wide = NULL, taps32_1_wide = NULL;
+#endif
 #endif

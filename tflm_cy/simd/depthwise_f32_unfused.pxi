@@ -1,6 +1,7 @@
 # Four vectors of channels at a time, so that the pixels at the edges, which are summed one by one, do not wait for their sums.
 from libc.math cimport copysign
 from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t
 
 from tflm_cy.arithmetic.depthwise cimport Taps, window_taps
 from tflm_cy.arithmetic.shapes cimport ConvShape
@@ -19,6 +20,8 @@ cdef extern from "depthwise_f32_unfused.h" nogil:
         ptrdiff_t y_pixel
         ptrdiff_t n
         ptrdiff_t vector
+        ptrdiff_t needed
+        int32_t* order
         bint bias_first
         int nan
         float low
@@ -31,20 +34,25 @@ cdef extern from "depthwise_f32_unfused.h" nogil:
     void taps32_8_part(Taps32* t, const float* x, const float* w, float* y) noexcept
     void taps32_4_part(Taps32* t, const float* x, const float* w, float* y) noexcept
     void taps32_1_part(Taps32* t, const float* x, const float* w, float* y) noexcept
+    const Taps32Function taps32_8_wide
+    const Taps32Function taps32_4_wide
+    const Taps32Function taps32_1_wide
+    const bint REPEATS32
 
 
 cdef bint plan_depthwise_f32_unfused(DepthwiseF32Unfused* d) noexcept nogil:
-    """False where the scalar definition must serve: depth multipliers; a bias of -0.0, whose clamp depends on the pixel when it comes first."""
+    """False where the scalar definition must serve: a bias of -0.0, whose clamp depends on the pixel when it comes first; depth multipliers where
+    there are no vectors in which channels change place."""
     cdef ConvShape* g = &d.shape
     cdef ptrdiff_t c
     d.pack = pack_depthwise_f32_unfused
     d.run = run_depthwise_f32_unfused
-    if g.oc != g.ic or g.ic <= 0 or g.batches * g.oh * g.ow <= 0 or g.kh <= 0 or g.kw <= 0:
+    if g.ic <= 0 or g.oc % g.ic != 0 or (g.oc != g.ic and not REPEATS32) or g.batches * g.oh * g.ow <= 0 or g.kh <= 0 or g.kw <= 0:
         return False
-    for c in range(g.ic):
+    for c in range(g.oc):
         if d.bias[c] == 0 and copysign(1.0, d.bias[c]) < 0:
             return False
-    d.packed_bytes = (g.kh * g.kw + 1) * ((g.ic + VL - 1) / VL) * VL * <ptrdiff_t>sizeof(float) + LINE32
+    d.packed_bytes = (g.kh * g.kw + 1) * ((g.oc + VL - 1) / VL) * VL * <ptrdiff_t>sizeof(float) + LINE32
     return True
 
 
@@ -55,13 +63,13 @@ cdef bint pack_depthwise_f32_unfused(DepthwiseF32Unfused* d, const float* w) noe
     cdef ptrdiff_t tap, c
     cdef float* at
     d.packed = at = aligned32(d.packed)
-    while first < g.ic:
+    while first < g.oc:
         for c in range(first, first + VL):
-            at[c - first] = d.bias[c] if c < g.ic else <float>0
+            at[c - first] = d.bias[c] if c < g.oc else <float>0
         at += VL
         for tap in range(g.kh * g.kw):
             for c in range(first, first + VL):
-                at[c - first] = w[tap * g.ic + c] if c < g.ic else <float>0
+                at[c - first] = w[tap * g.oc + c] if c < g.oc else <float>0
             at += VL
         first += VL
     return True
@@ -75,20 +83,21 @@ cdef void pixels_conv_f32_unfused(
     cdef const ConvShape* g = &d.shape
     cdef Taps s = window_taps(g, oy, ox)
     cdef const float* x = image + ((s.y + s.fy0 * g.dilation_h) * g.iw + s.x + s.fx0 * g.dilation_w) * g.ic
+    cdef bint wide = g.oc != g.ic
     cdef bint part = t.n < VL
-    cdef Taps32Function one = taps32_1x4 if many else taps32_1_part if part else taps32_1
+    cdef Taps32Function one = taps32_1_wide if wide else taps32_1x4 if many else taps32_1_part if part else taps32_1
     t.fy0 = s.fy0
     t.fy1 = s.fy1
     t.fx0 = s.fx0
     t.fx1 = s.fx1
     while pixels > 0:
         if pixels >= 8 and not many:
-            (taps32_8_part if part else taps32_8)(t, x, w, y)
+            (taps32_8_wide if wide else taps32_8_part if part else taps32_8)(t, x, w, y)
             x += 8 * t.pixel
             y += 8 * g.oc
             pixels -= 8
         elif pixels >= 4 and not many:
-            (taps32_4_part if part else taps32_4)(t, x, w, y)
+            (taps32_4_wide if wide else taps32_4_part if part else taps32_4)(t, x, w, y)
             x += 4 * t.pixel
             y += 4 * g.oc
             pixels -= 4
@@ -99,9 +108,19 @@ cdef void pixels_conv_f32_unfused(
             pixels -= 1
 
 
+cdef void find_channels32(Taps32* t, ptrdiff_t multiplier, ptrdiff_t c) noexcept nogil:
+    """The input channels of the output channels from c on."""
+    cdef ptrdiff_t l
+    for l in range(VL):
+        t.order[l] = <int32_t>(min(c % multiplier + l, c % multiplier + t.n - 1) / multiplier)
+    t.needed = t.order[VL - 1] + 1
+
+
 cdef bint run_depthwise_f32_unfused(const DepthwiseF32Unfused* d, const float* x, float* y) noexcept nogil:
     cdef const ConvShape* g = &d.shape
+    cdef ptrdiff_t multiplier = g.oc / g.ic
     cdef ptrdiff_t first, end, whole, n, oy, ox, c, vectors, v
+    cdef const float* pixel
     cdef const float* w
     cdef float* to
     cdef Taps32 t
@@ -127,18 +146,21 @@ cdef bint run_depthwise_f32_unfused(const DepthwiseF32Unfused* d, const float* x
         for oy in range(g.oh):
             c = 0
             w = d.packed
-            while c < g.ic:
-                vectors = 4 if g.ic - c >= 4 * VL else 1
-                t.n = g.ic - c if g.ic - c < VL else VL
+            while c < g.oc:
+                vectors = 4 if multiplier == 1 and g.oc - c >= 4 * VL else 1
+                t.n = g.oc - c if g.oc - c < VL else VL
                 to = y + c
+                pixel = x + c / multiplier
+                if multiplier > 1:
+                    find_channels32(&t, multiplier, c)
                 for ox in range(first):
-                    pixels_conv_f32_unfused(d, &t, x + c, oy, ox, 1, vectors == 4, w, to + ox * g.oc)
+                    pixels_conv_f32_unfused(d, &t, pixel, oy, ox, 1, vectors == 4, w, to + ox * g.oc)
                 for ox in range(whole, g.ow):
-                    pixels_conv_f32_unfused(d, &t, x + c, oy, ox, 1, vectors == 4, w, to + ox * g.oc)
+                    pixels_conv_f32_unfused(d, &t, pixel, oy, ox, 1, vectors == 4, w, to + ox * g.oc)
                 if first < whole:
                     for v in range(vectors):
                         pixels_conv_f32_unfused(
-                            d, &t, x + c + v * VL, oy, first, whole - first, False, w + v * t.vector, to + v * VL + first * g.oc)
+                            d, &t, pixel + v * VL, oy, first, whole - first, False, w + v * t.vector, to + v * VL + first * g.oc)
                 c += vectors * VL
                 w += vectors * t.vector
             y += g.ow * g.oc

@@ -75,6 +75,7 @@ typedef __m512i vb;
 SIMD_INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
 SIMD_INLINE void vf_store(float *p, vf a) { _mm512_storeu_ps(p, a); }
 SIMD_INLINE vf vf_load_part(const float *p, ptrdiff_t n) { return _mm512_maskz_loadu_ps(SIMD_MASK16(n), p); }
+SIMD_INLINE vf vf_permute(vf a, vi order) { return _mm512_permutexvar_ps(order, a); }
 SIMD_INLINE void vf_store_part(float *p, vf a, ptrdiff_t n) { _mm512_mask_storeu_ps(p, SIMD_MASK16(n), a); }
 SIMD_INLINE vf vf_set1(float x) { return _mm512_set1_ps(x); }
 SIMD_INLINE vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
@@ -193,6 +194,7 @@ SIMD_INLINE __m256i simd_first(ptrdiff_t n) { /* all bits of the first n dwords 
 SIMD_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
 SIMD_INLINE void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
 SIMD_INLINE vf vf_load_part(const float *p, ptrdiff_t n) { return _mm256_maskload_ps(p, simd_first(n)); }
+SIMD_INLINE vf vf_permute(vf a, vi order) { return _mm256_permutevar8x32_ps(a, order); }
 SIMD_INLINE void vf_store_part(float *p, vf a, ptrdiff_t n) { /* a masked store takes some CPUs as long as a dozen others */
   __m128 left = _mm256_castps256_ps128(a);
   if (n <= 0) return;

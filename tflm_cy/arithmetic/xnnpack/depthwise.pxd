@@ -101,14 +101,43 @@ cdef inline void fill_table(
     const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t tile, const float** table,
 ) noexcept nogil:
     """Of an output row: filter column after filter column, window after window."""
+    cdef const float* rows[LARGEST_TILE]       # of the window; NULL: outside
     cdef ptrdiff_t apart = columns_apart(g)
-    cdef ptrdiff_t ox, kx, ky
+    cdef ptrdiff_t ox, kx, ky, iy, ix
+    for ky in range(g.kh):
+        iy = oy * g.stride_h - g.pad_h + ky * g.dilation_h
+        rows[ky] = image + iy * g.iw * g.ic if 0 <= iy < g.ih else NULL
     for ox in range(g.ow):
         for kx in range(apart if ox < g.ow - 1 else g.kw):
+            ix = ox * g.stride_w - g.pad_w + kx * g.dilation_w
             for ky in range(g.kh):
-                table[0] = tap_at(g, image, zeros, oy, ox, ky, kx)
-                table += 1
+                table[ky] = rows[ky] + ix * g.ic if 0 <= ix < g.iw and rows[ky] != NULL else zeros
+            table += g.kh
     fill_surplus(g, image, zeros, oy, tile - g.kh * g.kw, table)
+
+
+cdef inline bint rows_inside(const ConvShape* g, ptrdiff_t oy) noexcept nogil:
+    cdef ptrdiff_t top = oy * g.stride_h - g.pad_h
+    return top >= 0 and top + (g.kh - 1) * g.dilation_h < g.ih
+
+
+cdef inline void next_table(
+    const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t tile, const float** table,
+) noexcept nogil:
+    """`fill_table` when the table is that of the row before: between the edges each entry moves on by as many rows."""
+    cdef ptrdiff_t count = ((g.ow - 1) * columns_apart(g) + g.kw) * g.kh
+    cdef ptrdiff_t floats = g.stride_h * g.iw * g.ic
+    cdef ptrdiff_t i
+    if not rows_inside(g, oy - 1) or not rows_inside(g, oy):
+        fill_table(g, image, zeros, oy, tile, table)
+        return
+    if g.pad_w == 0 and (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w < g.iw:
+        for i in range(count):
+            table[i] = table[i] + floats
+    else:
+        for i in range(count):
+            table[i] = table[i] + (floats if table[i] != zeros else 0)
+    fill_surplus(g, image, zeros, oy, tile - g.kh * g.kw, table + count)
 
 
 cdef inline void window_taps(const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t ox, const float** at) noexcept nogil:
@@ -204,7 +233,10 @@ cdef inline void depthwise_f32(
     for row in range(first, end):
         image = x + row / g.oh * g.ih * g.iw * g.ic
         if tile <= LARGEST_TILE:
-            fill_table(g, image, zeros, row % g.oh, tile, at)
+            if row == first or row % g.oh == 0:
+                fill_table(g, image, zeros, row % g.oh, tile, at)
+            else:
+                next_table(g, image, zeros, row % g.oh, tile, at)
             if fast != NULL:
                 fast(at, step, g.ow, tile, packed, bias, g.ic, low, high, y)
                 y += g.ow * g.ic
