@@ -96,6 +96,8 @@ cdef bint plan_depthwise_i8(DepthwiseI8* d) noexcept nogil:
     d.widened = d.channels != g.ic
     d.slabs = (d.channels % VL == 0 or overlap) and not d.single
     d.period = (d.channels + VB - 1) / VB if d.single else 1 if d.slabs else period_of(d.channels)
+    if plan_direct_i8(d):
+        return True
     plan_chunks(d)
     if all_roll(d):
         d.plane_bytes = 0

@@ -2,6 +2,7 @@
 include "conv_i8.pxi"
 include "conv_i8_pack.pxi"
 include "depthwise_i8.pxi"
+include "depthwise_i8_direct.pxi"
 include "depthwise_i8_pack.pxi"
 include "lstm_i8.pxi"
 include "peak.pxi"

@@ -13,6 +13,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.conv cimport position_sums
+from tflm_cy.arithmetic.copy_runs cimport copy_on
 from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_sums, window_taps
 from tflm_cy.arithmetic.multipliers cimport Requantize, Scaling
 from tflm_cy.arithmetic.product_f32 cimport Run
@@ -31,27 +32,29 @@ cdef inline bint lost(const ConvShape* g, int padding) noexcept nogil:
 
 
 cdef inline void only_bias_8(const ConvShape* g, const Requantize* out, int64_t* sums, byte8* y) noexcept nogil:
-    """What a lost convolution gives."""
+    """What a lost convolution gives: the same pixel everywhere."""
     cdef ptrdiff_t i
+    if g.batches * g.oh * g.ow <= 0:
+        return
     for i in range(g.oc):
         sums[i] = 0
-    for i in range(g.batches * g.oh * g.ow):
-        requantize_sums(sums, out, g.oc, y)
-        y += g.oc
+    requantize_sums(sums, out, g.oc, y)
+    copy_on(<char*>y, g.oc, g.batches * g.oh * g.ow)
 
 
 cdef inline void only_bias_dynamic(const ConvShape* g, const float* x, const Scaling* out, int64_t* sums, float* y) noexcept nogil:
     """Not even that where the range of an image makes NaN of a sum of 0."""
     cdef ptrdiff_t positions = g.oh * g.ow
-    cdef float inverse = 1
+    cdef ptrdiff_t size = g.ih * g.iw * g.ic
     cdef ptrdiff_t i
+    if positions <= 0:
+        return
     for i in range(g.oc):
         sums[i] = 0
-    for i in range(g.batches * positions):
-        if i % positions == 0:
-            inverse = steps_of(x + i / positions * g.ih * g.iw * g.ic, g.ih * g.iw * g.ic, out.rows).inverse
-        scale_sums(sums, inverse, out, g.oc, y)
-        y += g.oc
+    for i in range(g.batches):
+        scale_sums(sums, steps_of(x + i * size, size, out.rows).inverse, out, g.oc, y)
+        copy_on(<char*>y, g.oc * sizeof(float), positions)
+        y += positions * g.oc
 
 
 cdef inline void conv_8(
