@@ -24,7 +24,7 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_product_f32
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, clamp_f32
 from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
-from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first
+from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first, mul_runs
 from tflm_cy.arithmetic.hybrid cimport accumulate_rows, all_zero, quantize_row_by
 from tflm_cy.arithmetic.hybrid_neon cimport product_flags, sparse_flags
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
@@ -119,6 +119,17 @@ cdef inline float plus_gate(float total, float a, float b) noexcept nogil:
     return fmaf(a, b, total) if AARCH64 else add_first(mul_first(a, b), total)
 
 
+cdef inline void add_products(const float* a, const float* b, ptrdiff_t n, float* products, float* total) noexcept nogil:
+    """plus_gate of n values."""
+    cdef ptrdiff_t i
+    if AARCH64:
+        for i in range(n):
+            total[i] = plus_gate(total[i], a[i], b[i])
+        return
+    mul_runs(a, b, products, n)
+    add_runs(products, total, total, n)
+
+
 cdef inline float sum_of_16(const float* v, ptrdiff_t n, float less, bint squares) noexcept nogil:
     """The sum of v - less, or of its squares, on aarch64: sixteen lanes, added in fours, then the tail."""
     cdef float[16] lanes
@@ -205,15 +216,16 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
             accumulate_product(<const float*>g.r, h, v, s.cells, s.outputs, batches, room.products, s)
     if g.diagonal and not h_zero:
         for b in range(batches):
-            for i in range(s.cells):
-                v[b * s.cells + i] = plus_gate(v[b * s.cells + i], diagonal[i], h[b * s.cells + i])
+            add_products(diagonal, h + b * s.cells, s.cells, room.products, v + b * s.cells)
     if g.peephole != NULL and which != CELL_GATE:
         p = <const float*>g.peephole
         q = <const int8_t*>g.peephole
         for b in range(batches):
+            if not s.hybrid:
+                add_products(c + b * s.cells, p, s.cells, room.products, v + b * s.cells)
+                continue
             for i in range(s.cells):
-                v[b * s.cells + i] = plus_gate(
-                    v[b * s.cells + i], c[b * s.cells + i], <float>q[i] * g.peephole_scale if s.hybrid else p[i])
+                v[b * s.cells + i] = plus_gate(v[b * s.cells + i], c[b * s.cells + i], <float>q[i] * g.peephole_scale)
     if g.norm != NULL:
         for b in range(batches):
             normalize_row(v + b * s.cells, s.cells, g.norm, g.bias)

@@ -243,6 +243,21 @@ cdef inline void two_steps(float* x, ptrdiff_t half) noexcept nogil:
         v[j] = b - d
 
 
+cdef inline void two_steps_of_four(float* x, ptrdiff_t n) noexcept nogil:
+    """Those over distances of 1 and 2, of all n values."""
+    cdef float a, b, c, d
+    cdef ptrdiff_t j
+    for j in range(n / 4):
+        a = x[4 * j] + x[4 * j + 1]
+        b = x[4 * j] - x[4 * j + 1]
+        c = x[4 * j + 2] + x[4 * j + 3]
+        d = x[4 * j + 2] - x[4 * j + 3]
+        x[4 * j] = a + c
+        x[4 * j + 1] = b + d
+        x[4 * j + 2] = a - c
+        x[4 * j + 3] = b - d
+
+
 cdef inline void butterflies(float* x, ptrdiff_t half) noexcept nogil:
     """Sums and differences over this distance."""
     cdef ptrdiff_t j
@@ -271,6 +286,8 @@ cdef inline void hadamard(float* x, ptrdiff_t n) noexcept nogil:
     cdef ptrdiff_t half = 1
     cdef ptrdiff_t i
     if n >= 4 and not has_nan(x, n):
+        two_steps_of_four(x, n)
+        half = 4
         while 4 * half <= n:
             i = 0
             while i < n:

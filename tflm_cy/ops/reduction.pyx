@@ -28,6 +28,7 @@ from tflm_cy.arithmetic.reduction cimport (
     FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, FOLD_PROD, FOLD_SUM, MAX_AXES, FoldShape, fold_shape, mean_multiplier,
     product_multiplier, product_narrow, requantize_sums,
 )
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name,
@@ -39,7 +40,7 @@ from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS
 from tflm_cy.schema.table cimport table_bool
 from tflm_cy.simd.folds cimport FOLD_OF_S64
 from tflm_cy.simd.kernels cimport Kernels
-from tflm_cy.simd.table cimport kernels
+from tflm_cy.simd.table cimport kernels, row_kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
 
@@ -50,6 +51,7 @@ cdef struct Reduction:
     FoldShape shape
     int32_t folding
     const Kernels* fast
+    const RowKernels* rows       # MEAN
     int32_t scratch              # handle of the accumulators, -1: the output accumulates
     bint keep_dims
     bint known_axes
@@ -163,6 +165,7 @@ cdef int prepare_mean(Context context, Node* node) except -1:
     type = context.input(node, 0).type
     r = prepare_shapes(context, node, 8 if type == INT32 else 4 if is_narrow(type) else 0)
     r.m = rescale_of(context.input(node, 0), context.output(node, 0))
+    r.rows = row_kernels()
     if type == FLOAT32:
         node.invoke = mean_f32_optimized if node.arithmetic == OPTIMIZED else mean_f32
     elif type == INT32:
@@ -305,7 +308,7 @@ cdef int mean_f32_optimized(Context context, Node* node) noexcept nogil:
         copy_bytes(y, x, r.shape.inputs * sizeof(float))
         return 0
     if r.shape.inputs and r.shape.rank == 2 and r.shape.strides[1] == 0:
-        mean_rows_f32(x, y, r.shape.dims[0], r.shape.dims[1])
+        mean_rows_f32(x, y, r.shape.dims[0], r.shape.dims[1], r.rows)
         return 0
     if r.shape.inputs == 0:
         return mean_f32(context, node)

@@ -20,6 +20,7 @@ from tflm_cy.arithmetic.nan_order cimport add_after, add_first
 from tflm_cy.arithmetic.optimized.reduction_neon cimport aligned_start_neon, row_sum_neon
 from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_PROD, MAX_AXES, FoldShape, advance, fold, narrow, neutral
 from tflm_cy.arithmetic.rescale cimport ready, ready_up, rescale
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 cdef enum:
     MEAN_BLOCK = 16              # channels of the vector code
@@ -75,14 +76,24 @@ cdef inline int64_t aligned_start(int64_t row, int64_t depth) noexcept nogil:
     return aligned_start_neon(row, depth) if AARCH64 else -(row * depth) & 7
 
 
-cdef inline void mean_rows_f32(const float* x, float* y, int64_t rows, int64_t depth) noexcept nogil:
+cdef inline float sum_of_row(const float* p, int64_t n, int64_t start, const RowKernels* fast) noexcept nogil:
+    """`row_sum_f32`. `fast` says only that the sum is NaN, not which one."""
+    cdef float total
+    if fast != NULL and n - start >= 8 and not AARCH64:
+        total = fast.row_sum(p, n, start)
+        if total == total:
+            return total
+    return row_sum_f32(p, n, start)
+
+
+cdef inline void mean_rows_f32(const float* x, float* y, int64_t rows, int64_t depth, const RowKernels* fast) noexcept nogil:
     """Short rows that begin at the same place of a vector one after another: a CPU foretells how many elements come before and behind."""
     cdef int64_t step = 1 if depth % MEAN_PHASES == 0 or depth > MEAN_SHORT else MEAN_PHASES
     cdef int64_t first, row
     for first in range(min(step, rows)):
         row = first
         while row < rows:
-            y[row] = row_sum_f32(x + row * depth, depth, aligned_start(row, depth)) / <float>depth
+            y[row] = sum_of_row(x + row * depth, depth, aligned_start(row, depth), fast) / <float>depth
             row += step
 
 

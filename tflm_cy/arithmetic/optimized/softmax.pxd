@@ -17,7 +17,7 @@ from tflm_cy.arithmetic.lookup cimport saturate_8, truncate
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.optimized.conversion cimport ties_to_even
-from tflm_cy.arithmetic.optimized.reduction cimport aligned_start, row_sum_f32
+from tflm_cy.arithmetic.optimized.reduction cimport aligned_start, sum_of_row
 from tflm_cy.arithmetic.optimized.reduction_neon cimport largest_neon
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.signatures cimport LookupBytes
@@ -312,16 +312,6 @@ cdef inline float largest_of_row(const float* x, int64_t depth, int64_t start, c
     if fast != NULL and fast.row_largest(x, depth, &top):
         return top
     return largest_f32(x, depth, start)
-
-
-cdef inline float sum_of_row(const float* y, int64_t depth, int64_t start, const RowKernels* fast) noexcept nogil:
-    """`fast` says only that the sum is NaN, not which one."""
-    cdef float total
-    if fast != NULL and depth - start >= 8 and not AARCH64:
-        total = fast.row_sum(y, depth, start)
-        if total == total:
-            return total
-    return row_sum_f32(y, depth, start)
 
 
 cdef inline void exponentials(const float* x, float* y, int64_t n, float top, float beta, const RowKernels* fast) noexcept nogil:
