@@ -22,11 +22,12 @@ from functools import lru_cache
 import numpy as np
 
 from tflm_cy.calls import Calls
-from tflm_cy.core import SWITCHES, Core
+from tflm_cy.core import SWITCHES
 from tflm_cy.inspection import EXTRAS, description
 from tflm_cy.ops import find
 from tflm_cy.schema.model import Model
 from tflm_cy.signature import SignatureRunner, definitions
+from tflm_cy.wrapper import InterpreterWrapper
 
 __all__ = [
     "Delegate",
@@ -243,7 +244,7 @@ class Interpreter(Calls):
             "fuse": bool(fuse),
             "disable_passes": passes_off,
         }
-        self._interpreter = Core(
+        self._interpreter = InterpreterWrapper(
             model,
             resolver(find, collect(self._custom_op_registerers)),
             mode is OpResolverType.BUILTIN_REF,
