@@ -223,7 +223,7 @@ class Program:
     def _plain(self, tensors, defined):
         """Those whose bytes are values; strings only where they are defined."""
         kinds = self.model["subgraphs"][0]["tensors"]
-        without = (*HANDLES, *([] if defined else [STRING]))
+        without = (*HANDLES, *PACKED, *([] if defined else [STRING]))
         return [details for details in tensors if kinds[details["index"]]["type"] not in without]
 
     def _feed(self, k):

@@ -264,7 +264,7 @@ cdef class Core:
         self.enter()
         try:
             for g in self.subgraphs:
-                if not reset_variables(g.compilation):
+                if not reset_variables(g.compilation) and g.generation == 0:      # else an allocation failed; the next one zeros them
                     raise RuntimeError("Variables have no memory before allocate_tensors().")
                 g.state_changes = 0
         finally:
