@@ -48,6 +48,7 @@ typedef struct {
   int near_zero;          /* no product of a sum and its scale leaves -2^22 .. 2^22 */
   vi less;                /* near_zero: to subtract from ROUNDING plus a product: its bits, less the zero point */
   float f_low, f_high;
+  int keeps_nan;          /* in their clamp */
   int32_t *sums;          /* TILE_I32: where those of `first`, the first tile of positions, go; sum_row bytes apart */
   const Positions *first;
   ptrdiff_t sum_row;

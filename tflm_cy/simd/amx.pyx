@@ -72,6 +72,7 @@ cdef extern from "amx.h" nogil:
         vi less
         float f_low
         float f_high
+        bint keeps_nan
         int32_t* sums
         const Positions* first
         ptrdiff_t sum_row
@@ -167,6 +168,7 @@ cdef Panel panel_of(const ConvI8* c) noexcept nogil:
     elif c.dynamic:
         p.f_low = c.scaling.low
         p.f_high = c.scaling.high
+        p.keeps_nan = c.scaling.keeps_nan
     else:
         p.zero = vb_set1_16(zero)
         p.low = vb_set1(<int32_t>c.out.low + zero)

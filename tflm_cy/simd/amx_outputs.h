@@ -18,6 +18,7 @@ typedef struct {
   ptrdiff_t column, n, y_row;
   vb zero, low, high;
   vf f_low, f_high;
+  int keeps_nan;
   int limits;
   int near_zero;
   vi less;
@@ -43,6 +44,7 @@ SIMD_INLINE Finish amx_begin(const int NT, const int kind, const int even, const
   if (kind == TILE_F32) {
     f.f_low = vf_set1(p->f_low);
     f.f_high = vf_set1(p->f_high);
+    f.keeps_nan = p->keeps_nan;
   } else if (kind >= TILE_I32) {
     f.raw = (uint8_t *)p->sums;
     f.first = p->first;
@@ -66,7 +68,7 @@ SIMD_INLINE void amx_store_floats(const int even, const Finish *f, vi sum, int r
   float *y = (float *)amx_row(even, f, m, r) + j * VL;
   sum = vi_add(sum, vi_mul(vi_load(f->bias + j * VL), vi_set1(positions->terms[r])));
   vf v = vf_fma(vf_mul(vf_from_vi(sum), vf_set1(positions->inverses[r])), f->scales[j], vf_load(f->f_bias + j * VL));
-  v = vf_min(vf_max(v, f->f_low), f->f_high);
+  v = f->keeps_nan ? vf_max(f->f_low, vf_min(f->f_high, v)) : vf_min(vf_max(v, f->f_low), f->f_high);
   if (f->n >= (j + 1) * VL) vf_store(y, v);
   else vf_store_part(y, v, f->n - j * VL);
 }
