@@ -1,9 +1,9 @@
-"""Odd but running quantization, and sides of size 0: `python -m compat --odd`.
+"""Odd but running quantization and values, and sides of size 0: `python -m compat --odd`.
 
 "odd scale": of one case for each operator and type, each quantized tensor's scale in turn becomes 0, a denormal, tiny, huge, infinite, NaN,
 or itself times a power of two that leads multipliers over the ends of their range; then all tensors' scales do, and each zero point goes to
-the ends of its type. "zero size": each dimension of each input in turn becomes 0 by a resize; then the case's own
-shapes return. Tensors are called by index (`t3`), inputs by position.
+the ends of its type. "lowest bytes": half of the bytes of constants and inputs are the lowest of their type. "zero size": each dimension of
+each input in turn becomes 0 by a resize; then the case's own shapes return. Tensors are called by index (`t3`), inputs by position.
 
 TensorFlow decides which call raises and, where it runs, every byte.
 """
@@ -22,6 +22,7 @@ SCALES = {
     **{"inf": np.inf, "nan": np.nan},
 }
 FACTORS = {f"times 2^{k}": 2.0**k for k in (-70, -34, -31, -12, -1, 1, 7, 12, 31, 34, 70)}
+BYTES = ("int8", "uint8")
 ENDLESS = ("WHILE",)  # whose condition stays as it is where the counter is empty
 _ALL = ("0", "denormal", "1e-30", "1", "1e30", "largest")
 
@@ -91,6 +92,28 @@ def odd_scales(case):
         yield f"odd scale all {name}", _scale(SCALES[name]), places
 
 
+def lowest_bytes(case, rng):
+    """The case with constants and inputs of bytes of which half are the lowest ones, or None: products of two meet the ends of sums."""
+    model, changed = read_model(case.model), False
+
+    def lowered(values):
+        return np.where(rng.random(values.shape) < 0.5, np.iinfo(values.dtype).min, values)
+
+    for graph in model["subgraphs"]:
+        for tensor in graph["tensors"]:
+            data = model["buffers"][tensor.get("buffer", 0)].get("data")
+            name = _TYPES[tensor.get("type", 0)]
+            if name in BYTES and data is not None and len(data) and tensor.get("sparsity") is None:
+                values = np.frombuffer(bytes(data), name)
+                model["buffers"][tensor["buffer"]]["data"] = lowered(values).tobytes()
+                changed = True
+    feeds = [[lowered(array) if array.dtype.name in BYTES else array for array in feed] for feed in case.feeds]
+    changed = changed or any(array.dtype.name in BYTES for feed in feeds for array in feed)
+    if not changed:
+        return None
+    return Case(case.op, case.dtype, "lowest bytes", case.seed, write_model(model), feeds, case.text, None)
+
+
 def zero_sizes(case):
     """(what, feeds) with one dimension of one input 0 at first, as the case has it then."""
     for i, array in enumerate(case.feeds[0] if case.feeds else ()):
@@ -112,6 +135,9 @@ def odd_cases(seeds, invokes, ops=None, dtype=None, variant=None):
             for what, change, places in odd_scales(case):
                 if (variant or "") in what:
                     yield _changed(case, what, change, places)
+            lowest = lowest_bytes(case, np.random.default_rng(seed)) if (variant or "") in "lowest bytes" else None
+            if lowest is not None:
+                yield lowest
             for what, feeds in zero_sizes(case) if kind.op not in ENDLESS else ():
                 if (variant or "") in what:
                     yield Case(case.op, case.dtype, what, seed, case.model, feeds, case.text, None)

@@ -22,6 +22,17 @@ def test_each_case_changes_one_tensor_or_all():
     assert len({case.id for case in cases}) == len(cases)
 
 
+def test_half_of_the_bytes_are_the_lowest():
+    [case] = odd_cases([0], 1, ops=["CONV_2D"], dtype="int8", variant="lowest bytes")
+    [again] = odd_cases([0], 1, ops=["CONV_2D"], dtype="int8", variant="lowest bytes")
+    model = read_model(case.model)
+    filters = model["buffers"][model["subgraphs"][0]["tensors"][1]["buffer"]]["data"]
+    for values in (case.feeds[0][0], np.frombuffer(bytes(filters), np.int8)):
+        assert 0.3 < np.mean(values == -128) < 0.7
+    assert case.digest() == again.digest()
+    assert not list(odd_cases([0], 1, ops=["CONV_2D"], dtype="float32", variant="lowest bytes"))
+
+
 def test_a_zero_size_is_the_first_feed_s_only():
     for case in odd_cases([0], 2, ops=["MUL"], dtype="float32", variant="zero size input 0"):
         first, second = ([a.shape for a in feed] for feed in case.feeds)

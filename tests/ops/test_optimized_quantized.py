@@ -88,7 +88,7 @@ def test_aarch64_rounds_products_once(real):
 
 
 @pytest.mark.parametrize("machine", ["neon", "dotprod"] if AARCH64 else [""])
-@pytest.mark.parametrize("op", ["FULLY_CONNECTED", "CONV_2D"])
+@pytest.mark.parametrize("op", ["FULLY_CONNECTED", "CONV_2D", "TRANSPOSE_CONV"])
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 def test_pairs_of_the_lowest_bytes_wrap_without_dot_products(op, dtype, machine, monkeypatch):
     """Products k and k + 8 meet in 16 bits there; behind the depth of 20 stand zero points: of uint8 they are lowest bytes, too."""
@@ -106,6 +106,8 @@ def test_pairs_of_the_lowest_bytes_wrap_without_dot_products(op, dtype, machine,
     options = {} if op == "FULLY_CONNECTED" else {"stride_w": 1, "stride_h": 1}
     output = quantized([*shape[:-1], 3], dtype, 8192.0, 100)
     inputs = [quantized(shape, dtype), quantized_constant(filters), zeros]
+    if op == "TRANSPOSE_CONV":
+        inputs = [Tensor.constant(np.array(output.shape, np.int32)), inputs[1], inputs[0], zeros]
     y = compute(op, inputs, output, [x.reshape(shape)], version=3, **options)
     want = np.floor(total / 8192 + 0.5).astype(int) + 100
     same(y.reshape(2, 3), clip(want, dtype))

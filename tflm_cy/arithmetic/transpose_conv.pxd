@@ -14,6 +14,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.conv cimport Rescale, rescale_sums, subtract_weight_zero
 from tflm_cy.arithmetic.machine cimport plus_product
+from tflm_cy.arithmetic.optimized.product_pairs cimport subtract_pairs
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, activation, shift_values, weight8
@@ -81,10 +82,10 @@ cdef inline void rescale_rest(const int64_t* sums, const Rescale* out, ptrdiff_t
 
 cdef inline void transpose_conv_quantized(
     const ConvShape* g, ptrdiff_t pixels, const activation* x, int32_t x_zero_point, const weight8* w, int32_t w_zero_point, const Rescale* out,
-    const Rescale* tail, ptrdiff_t block, int64_t start, Run* runs, int16_t* pixel, int64_t* sums, activation* y,
+    const Rescale* tail, ptrdiff_t block, int64_t start, bint in_pairs, Run* runs, int16_t* pixel, int64_t* sums, activation* y,
 ) noexcept nogil:
     """The elements beyond a multiple of `block`, of the whole output, are rescaled by `tail` (one multiplier for all channels). Positions before
-    `start`, counted over all images, are left as they are.
+    `start`, counted over all images, are left as they are. in_pairs: a pixel's product with a tap is product_pairs'.
 
     pixel: ic values; sums: oc.
     """
@@ -107,6 +108,8 @@ cdef inline void transpose_conv_quantized(
                     shift_values(x + runs[r].x, g.ic, x_zero_point, pixel)
                     accumulate_one(pixel, w + runs[r].k, g.oc, depth, g.ic, out.longest, sums)
                     subtract_weight_zero(pixel, g.ic, w_zero_point, g.oc, sums)
+                    if in_pairs:
+                        subtract_pairs(pixel, x_zero_point, w + runs[r].k, g.oc, g.ic, depth, w_zero_point, sums)
                 head = left if left < g.oc else g.oc
                 rescale_sums(sums, out, head, y)
                 if head < g.oc:

@@ -14,15 +14,15 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.conv cimport ONCE, Rescale, conv_quantized
-from tflm_cy.arithmetic.optimized.product_pairs cimport can_pair, conv_in_pairs
+from tflm_cy.arithmetic.optimized.product_pairs cimport conv_in_pairs
 from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, position_space
 from tflm_cy.graph.tensor cimport INT4, INT8, INT16, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
-from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.ops.kernels.columns_i16 cimport ColumnsI16, conv_columns_i16, plan_columns_i16
 from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, ready_fixed, run_fixed
+from tflm_cy.ops.product_pairs cimport wraps_in_pairs
 from tflm_cy.ops.quantized_weights cimport (
     ROUND_ONCE, Multipliers, bias_values, check_quantized, check_zero_points, own_factors, plan_rescale, prepare_bias, read_as_bytes, weight_bytes,
 )
@@ -66,7 +66,9 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
         up = op.c.shape.oc
         if x.type != INT16 and gemm_rounding(op.c.shape.oc, op.c.shape.batches * op.c.shape.oh * op.c.shape.ow, op.c.depth) == ONCE:
             up = ROUND_ONCE
-            op.in_pairs = wraps_in_pairs(context, op, x, w)
+            op.in_pairs = wraps_in_pairs(
+                op.c.shape.oc, op.c.shape.batches * op.c.shape.oh * op.c.shape.ow, op.c.depth,
+                weight_bytes(context, w, &op.c.weights) if is_constant(w) else NULL, x.type == UINT8, w.zero_point if x.type == UINT8 else 0)
     plan_rescale(
         context, x, w, b, y, activation, op.c.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, &multipliers, "CONV_2D")
     # TFLM's plans may lay the output over the image, which the vector kernel does not permit (ops/overlaps.py)
@@ -85,18 +87,6 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.c.shape.oc)
     node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
     return 0
-
-
-cdef bint wraps_in_pairs(Context context, const IntegerConv* op, const Tensor* x, Tensor* w) except -1:
-    cdef const void* bytes
-    if has_dotprod():
-        return False
-    if not is_constant(w):
-        return True
-    bytes = weight_bytes(context, w, &op.c.weights)
-    if x.type == UINT8:
-        return can_pair(<const uint8_t*>bytes, op.c.shape.oc, op.c.depth, op.c.depth, w.zero_point)
-    return can_pair(<const int8_t*>bytes, op.c.shape.oc, op.c.depth, op.c.depth, 0)
 
 
 cdef bint use_columns(Context context, Node* node, IntegerConv* op, Tensor* w) except -1:

@@ -21,9 +21,9 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv cimport HALVES_AWAY, ONCE, Rescale, factor_of
+from tflm_cy.arithmetic.conv cimport HALVES_AWAY, Rescale, factor_of
 from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
-from tflm_cy.arithmetic.optimized.product_pairs cimport can_pair, row_sums_in_pairs
+from tflm_cy.arithmetic.optimized.product_pairs cimport row_sums_in_pairs
 from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding, rounding_of_shift
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.fully_connected cimport (
@@ -35,7 +35,7 @@ from tflm_cy.graph.tensor cimport INT2, INT4, INT8, INT16, INT32, INT64, UINT8, 
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, ready_requantize_fixed, run_fixed
 from tflm_cy.ops.fully_connected_layer cimport Matrix, shape_of_product
-from tflm_cy.ops.generation cimport has_dotprod
+from tflm_cy.ops.product_pairs cimport wraps_in_pairs
 from tflm_cy.ops.quantized_weights cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_bias_width, check_product, check_quantized, check_zero_points,
     prepare_bias_as,
@@ -211,7 +211,8 @@ cdef int choose_kernel(Context context, Node* node, IntegerMatrix* op, const Int
     cdef int y_type = context.output(node, 0).type
     # TFLM's plans may lay the output over the input, which the vector kernels do not permit (ops/overlaps.py)
     cdef bint may_be_fast = node.arithmetic != MICRO and is_constant(w)
-    if t.gemm and not t.both_16 and wraps_in_pairs(context, op, w, t):
+    if t.gemm and not t.both_16 and wraps_in_pairs(
+            op.m.rows, op.m.batches, op.m.depth, weight_bytes(context, w, &op.weights) if is_constant(w) else NULL, t.is_unsigned, op.w_zero_point):
         op.shifted = context.request_scratch(2 * op.m.depth + 2)
         op.sums = context.request_scratch(8 * op.m.rows + 8)
         node.invoke = fully_connected_in_pairs
@@ -234,19 +235,6 @@ cdef int choose_kernel(Context context, Node* node, IntegerMatrix* op, const Int
     elif y_type == UINT8:
         node.invoke = fully_connected_u8
     return 0
-
-
-cdef bint wraps_in_pairs(Context context, const IntegerMatrix* op, Tensor* w, const IntegerTypes* t) except -1:
-    """Does an optimized product of bytes wrap around here (optimized/product_pairs.pxd)?"""
-    cdef const void* bytes
-    if gemm_rounding(op.m.rows, op.m.batches, op.m.depth) != ONCE or has_dotprod():
-        return False
-    if not is_constant(w):
-        return True
-    bytes = weight_bytes(context, w, &op.weights)
-    if t.is_unsigned:
-        return can_pair(<const uint8_t*>bytes, op.m.rows, op.m.depth, op.m.depth, op.w_zero_point)
-    return can_pair(<const int8_t*>bytes, op.m.rows, op.m.depth, op.m.depth, op.w_zero_point)
 
 
 cdef bint is_integer(int type) noexcept nogil:

@@ -21,6 +21,7 @@ from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.hybrid cimport quantize_row_by
 from tflm_cy.arithmetic.row_kernels cimport COLUMN_BLOCK, RowKernels, RowScale
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
+from tflm_cy.arithmetic.product_s16 cimport activation, weight8
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized, turn_filters
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, iteration_space, register
@@ -29,6 +30,7 @@ from tflm_cy.ops.kernels.phases_i16 cimport Phases16, plan_phases_i16, room_for_
 from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
 from tflm_cy.ops.kernels.transposed_eigen cimport TransposedEigen, prepare_eigen, run_eigen
 from tflm_cy.ops.kernels.requantize_fixed cimport constant_bias, fill_requantize_fixed, ready_requantize_fixed
+from tflm_cy.ops.product_pairs cimport wraps_in_pairs
 from tflm_cy.ops.quantized_weights cimport (
     Bias, bias_values, check_bias_type, check_bias_width, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale, read_as_bytes,
 )
@@ -57,6 +59,7 @@ cdef struct TransposeConv:
     Rescale whole                # `rescale` without the zero point, where int16 values are made of bytes
     Rescale tail                 # of the last elements: uint8 in the optimized arithmetic, else as `rescale`
     int block                    # which are those beyond a multiple of this
+    bint in_pairs                # optimized/product_pairs.pxd
     float* packed                # NULL when the filter is not constant
     int packing                  # scratch, then
     TransposedEigen eigen        # of the optimized arithmetic
@@ -228,7 +231,7 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
     cdef Tensor* x = context.input(node, 2)
     cdef Tensor* b = context.input(node, 3)
     cdef Tensor* y = context.output(node, 0)
-    cdef int activation = table_i8(node.options, TRANSPOSE_CONV_FUSED_ACTIVATION_FUNCTION, 0)
+    cdef int fused = table_i8(node.options, TRANSPOSE_CONV_FUSED_ACTIVATION_FUNCTION, 0)
     cdef ptrdiff_t up = 0
     if (x.type != INT8 and x.type != UINT8 and x.type != INT16) or not read_as_bytes(x, w) or (
             x.type == INT16 and w.type != INT8 and node.arithmetic != MICRO) or (
@@ -246,14 +249,19 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
     elif node.arithmetic == OPTIMIZED and x.type == UINT8:
         up = op.shape.oc
     prepare_rescale(
-        context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "TRANSPOSE_CONV")
+        context, x, w, b, y, fused, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "TRANSPOSE_CONV")
     op.tail = op.rescale
     op.block = 1
     if x.type == UINT8 and up != 0:
-        prepare_rescale(context, x, w, b, y, activation, op.shape.oc, False, 0, &op.tail, "TRANSPOSE_CONV")
+        prepare_rescale(context, x, w, b, y, fused, op.shape.oc, False, 0, &op.tail, "TRANSPOSE_CONV")
         op.block = 16
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ic)
     node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
+    op.in_pairs = node.arithmetic == OPTIMIZED and x.type != INT16 and wraps_in_pairs(     # an image, times all taps at once
+        op.shape.kh * op.shape.kw * op.shape.oc, op.height * op.width, op.shape.ic, w.data if is_constant(w) else NULL, x.type == UINT8,
+        w.zero_point if x.type == UINT8 else 0)
+    if op.in_pairs:
+        return 0
     if x.type != INT16 and node.arithmetic != MICRO and not op.dynamic and type_size(w.type) == 1 and use_phases(context, node, op, x, w, b):
         node.invoke = convolve_phases
         if op.exact == count(y):
@@ -327,19 +335,12 @@ cdef bint use_phases(Context context, Node* node, TransposeConv* op, const Tenso
 
 cdef int convolve_phases(Context context, Node* node) noexcept nogil:
     cdef TransposeConv* op = <TransposeConv*>node.data
-    cdef Tensor* x = context.input(node, 2)
-    cdef Tensor* w = context.input(node, 1)
     compute_phases(context, node, 0, op.phases.count, 0)
     if op.exact == count(context.output(node, 0)):
         return 0
-    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
-    op.tail.bias = op.rescale.bias
-    transpose_conv_quantized(
-        &op.shape, op.height * op.width, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>w.data, w.zero_point, &op.rescale,
-        &op.tail, op.block, op.exact / op.shape.oc, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image),
-        <int64_t*>context.scratch(op.sums), <uint8_t*>context.output(node, 0).data,
-    )
-    return 0
+    return gather(
+        context, node, op.exact / op.shape.oc, <const uint8_t*>context.input(node, 2).data, <const uint8_t*>context.input(node, 1).data,
+        <uint8_t*>context.output(node, 0).data)
 
 
 cdef void compute_phases(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
@@ -419,46 +420,38 @@ cdef int convolve_f32_eigen(Context context, Node* node) noexcept nogil:
 
 
 cdef int convolve_s8(Context context, Node* node) noexcept nogil:
-    cdef TransposeConv* op = <TransposeConv*>node.data
-    cdef Tensor* x = context.input(node, 2)
-    if shape_output(context, node, op) != 0:
+    if shape_output(context, node, <TransposeConv*>node.data) != 0:
         return -1
-    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
-    op.tail.bias = op.rescale.bias
-    transpose_conv_quantized(
-        &op.shape, op.height * op.width, <const int8_t*>x.data, x.zero_point, <const int8_t*>context.input(node, 1).data, 0, &op.rescale, &op.tail,
-        op.block, 0, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
-        <int8_t*>context.output(node, 0).data,
-    )
-    return 0
+    return gather(
+        context, node, 0, <const int8_t*>context.input(node, 2).data, <const int8_t*>context.input(node, 1).data,
+        <int8_t*>context.output(node, 0).data)
 
 
 cdef int convolve_u8(Context context, Node* node) noexcept nogil:
-    cdef TransposeConv* op = <TransposeConv*>node.data
-    cdef Tensor* w = context.input(node, 1)
-    cdef Tensor* x = context.input(node, 2)
-    if shape_output(context, node, op) != 0:
+    if shape_output(context, node, <TransposeConv*>node.data) != 0:
         return -1
-    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
-    op.tail.bias = op.rescale.bias
-    transpose_conv_quantized(
-        &op.shape, op.height * op.width, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>w.data, w.zero_point, &op.rescale,
-        &op.tail, op.block, 0, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
-        <uint8_t*>context.output(node, 0).data,
-    )
-    return 0
+    return gather(
+        context, node, 0, <const uint8_t*>context.input(node, 2).data, <const uint8_t*>context.input(node, 1).data,
+        <uint8_t*>context.output(node, 0).data)
 
 
 cdef int convolve_s16(Context context, Node* node) noexcept nogil:
-    cdef TransposeConv* op = <TransposeConv*>node.data
-    if shape_output(context, node, op) != 0:
+    if shape_output(context, node, <TransposeConv*>node.data) != 0:
         return -1
+    return gather(
+        context, node, 0, <const int16_t*>context.input(node, 2).data, <const int8_t*>context.input(node, 1).data,
+        <int16_t*>context.output(node, 0).data)
+
+
+cdef int gather(Context context, Node* node, int64_t start, const activation* x, const weight8* w, activation* y) noexcept nogil:
+    """The definition, from position `start` on."""
+    cdef TransposeConv* op = <TransposeConv*>node.data
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
     op.tail.bias = op.rescale.bias
     transpose_conv_quantized(
-        &op.shape, op.height * op.width, <const int16_t*>context.input(node, 2).data, 0, <const int8_t*>context.input(node, 1).data, 0, &op.rescale, &op.tail,
-        op.block, 0, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
-        <int16_t*>context.output(node, 0).data,
+        &op.shape, op.height * op.width, x, context.input(node, 2).zero_point, w, context.input(node, 1).zero_point if weight8 is uint8_t else 0,
+        &op.rescale, &op.tail, op.block, start, op.in_pairs, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image),
+        <int64_t*>context.scratch(op.sums), y,
     )
     return 0
 
