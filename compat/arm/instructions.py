@@ -7,8 +7,8 @@ An emulator tells no seconds.
     python -m compat.arm.instructions --root DIR --no-build --calls --models hello_world.tflite   # set_tensor, invoke, get_tensor
 
 The emulator logs each block that it executes in the compiled code of the interpreter and in the C library, one thread, after two invokes.
-A block's length is what it logs when it translates it. The Python around an invoke, or around the three
-calls of --calls, is not counted.
+A block's length is what it logs when it translates it. Not counted are what the marks in the log take, and the Python around an invoke, or
+around the three calls of --calls.
 
 The table has the instructions of both sides in thousands and their ratio, and the geometric mean of the ratios.
 """
@@ -66,6 +66,8 @@ for path in paths:
     except Exception as error:
         os.write(2, f"MARK failed {error!s:.60}\\n".replace("\\n", " ").encode() + b"\\n")
         continue
+    os.write(2, b"MARK begin\\n")
+    os.write(2, b"MARK end\\n")  # what marks take
     os.write(2, b"MARK begin\\n")
     if action == "calls":
         for index, value in fed:
@@ -139,9 +141,10 @@ class Log:
         self.lengths = {}  # of blocks, by address
 
     def counts(self, lines):
-        """Yield the instructions between each pair of marks; a text where the model failed."""
+        """Yield the instructions between a model's second pair of marks, less those of its first one; a text where the model failed."""
         executed = None
         block = None
+        marks = None
         for line in lines:
             if line.startswith(b"Trace"):
                 if executed is not None:
@@ -153,8 +156,11 @@ class Log:
                 elif word == "begin":
                     executed = Counter()
                 else:
-                    yield sum(number * self.lengths.get(int(pc, 16), 0) for pc, number in executed.items())
+                    number = sum(times * self.lengths.get(int(pc, 16), 0) for pc, times in executed.items())
                     executed = None
+                    if marks is not None:
+                        yield number - marks
+                    marks = number if marks is None else None
             elif line.startswith(b"IN:"):
                 block = None
             elif line.startswith(b"0x"):

@@ -117,6 +117,9 @@ IN: invoke
 Trace 0: 0x7f01 [00000000/0000005500001000/00000051/ff000200] invoke
 MARK begin
 Trace 0: 0x7f01 [00000000/0000005500001000/00000051/ff000200] invoke
+MARK end
+MARK begin
+Trace 0: 0x7f01 [00000000/0000005500001000/00000051/ff000200] invoke
 ----------------
 IN: copy
 0x0000005500002000:  d65f03c0  ret
@@ -127,11 +130,13 @@ MARK end
 MARK failed no such operator
 MARK begin
 MARK end
+MARK begin
+MARK end
 """
 
 
-def test_instructions_are_counted_between_marks():
-    assert list(Log().counts(LOG.splitlines(keepends=True))) == [7, "no such operator", 0]
+def test_instructions_are_counted_between_marks_less_those_of_the_marks():
+    assert list(Log().counts(LOG.splitlines(keepends=True))) == [4, "no such operator", 0]
 
 
 def test_only_compiled_code_counts(folder, monkeypatch):
