@@ -10,6 +10,8 @@ X86_64, AARCH64 = 0, 1
 TABLE = {
     # what: on x86-64 and elsewhere, on aarch64
     "ADD, SUB, MUL, float32, optimized": ("-0 passes a lower limit of 0", "-0 becomes 0 there, in blocks of four"),
+    "AVERAGE_POOL_2D, float32, delegated": ("NaN becomes the lowest value", "NaN comes out, of several one by place"),
+    "CAST, DEQUANTIZE, float16 to float32": ("signalling NaN become quiet", "signalling NaN stay"),
     "CAST, floating point to integers": (
         "whole blocks saturate, the tail keeps low bits",
         "low bits; what does not fit saturates first",
