@@ -45,6 +45,7 @@ TABLE = {
     "MAX_POOL_2D, float32, optimized": ("NaN is left out", "NaN comes out in blocks of four"),
     "MEAN, SUM, 8 bits, delegated": ("products rounded", "products fused"),
     "MEAN, SOFTMAX, LOG_SOFTMAX, optimized": ("sums of eight lanes", "sums of four lanes"),
+    "RELU, float32": ("-0 and signalling NaN stay", "-0 becomes 0 and NaN quiet in blocks of four"),
     "RESIZE_BILINEAR": ("corners rounded", "corners fused"),
     "SOFTMAX, 8 bits, optimized": ("exponentials of float32", "exponentials of 16 bits"),
     "float32 values, 8-bit weights": ("halves up, product rounded", "halves away from zero, product fused"),
