@@ -116,14 +116,13 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
     cdef float* ends
     if x.type == FLOAT32:
         ends = <float*>context.persistent(2 * sizeof(float))
-        ends[0] = low
-        ends[1] = high
+        ends[0], ends[1] = low, high
         op.params = ends
         op.kernel = <UnaryKernel>clip_run if bounded else <UnaryKernel>relu_run
-        if kernels().loops.clip != NULL:
-            op.kernel = kernels().loops.clip if bounded else kernels().loops.relu
         if AARCH64 and node.arithmetic != MICRO and not bounded:
             op.kernel = <UnaryKernel>relu_run_neon
+        elif kernels().loops.clip != NULL:
+            op.kernel = kernels().loops.clip if bounded else kernels().loops.relu
         return 0
     if x.type != INT8 and x.type != UINT8 and not (x.type == INT16 and sixteen == WITH_INT16):
         unsupported(x, name)
@@ -141,8 +140,7 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
     t = make_two_sided(context, x, y, limits, name)
     if node.arithmetic == MICRO:
         t.side[0] = t.side[1] = rescale_of(<double>x.scale / <double>y.scale)
-    use_two_sided(context, node, op, x, t)
-    return 0
+    return use_two_sided(context, node, op, x, t)
 
 
 cdef int prepare_relu(Context context, Node* node) except -1:
@@ -188,8 +186,7 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     if node.arithmetic == MICRO:
         t.side[0] = rescale_of(<double>x.scale / <double>y.scale)
         t.side[1] = rescale_of(<double>x.scale * <double>alpha / <double>y.scale)
-    use_two_sided(context, node, op, x, t)
-    return 0
+    return use_two_sided(context, node, op, x, t)
 
 
 cdef struct PreluRuns:
