@@ -13,6 +13,7 @@ import numpy as np
 from .builder import read_model
 from .builder.schema import ENUMS
 from .details import details_text
+from .inside import Inside, told
 from .outcome import Array
 from .structures import SECOND, constant_results
 
@@ -139,7 +140,7 @@ class Program:
 
     def hold(self, place):
         details = self.interpreter.get_input_details()[place]
-        if not self._plain([details], False):
+        if not self._plain([details], False) or isinstance(self.interpreter, Inside):
             return "no view"
         self.held.append(self.interpreter.tensor(details["index"])())
 
@@ -148,9 +149,16 @@ class Program:
 
     def get_details(self):
         """Of outputs before the first allocation and after an invoke: what is shaped while invoking has the file's shape until then."""
-        details = self.interpreter.get_input_details()
-        outputs = self.interpreter.get_output_details() if self.readable and (self.fresh or self.ran) else []
-        return details_text(details + outputs)
+        return details_text(self._shaped())
+
+    def ask_wrapper(self):
+        """What the private wrapper tells of the same tensors, and of the graph."""
+        return told(self.interpreter, [int(details["index"]) for details in self._shaped()])
+
+    def go_inside(self):
+        """From now on all is done by the private wrapper; it does not look for views when it moves memory."""
+        self.held.clear()
+        self.interpreter = self.interpreter if isinstance(self.interpreter, Inside) else Inside(self.interpreter)
 
     def get_signature_list(self):
         return repr(self.interpreter.get_signature_list())
@@ -207,10 +215,15 @@ class Program:
 
     # ---- helpers
 
+    def _shaped(self):
+        """Details of the inputs, and of the outputs where they have a shape that is known."""
+        outputs = self.interpreter.get_output_details() if self.readable and (self.fresh or self.ran) else []
+        return self.interpreter.get_input_details() + outputs
+
     def _plain(self, tensors, defined):
         """Those whose bytes are values; strings only where they are defined."""
         kinds = self.model["subgraphs"][0]["tensors"]
-        without = (*HANDLES, *([] if defined else [STRING]))
+        without = (*HANDLES, *PACKED, *([] if defined else [STRING]))
         return [details for details in tensors if kinds[details["index"]]["type"] not in without]
 
     def _feed(self, k):

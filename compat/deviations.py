@@ -276,6 +276,12 @@ DEVIATIONS = (
         ("BUILTIN_REF",),
     ),
     Deviation(
+        "STABLEHLO_CASE/*, program, *#*",
+        "raised ValueError in *Invalid tensor index -1 *  <>  *",
+        "inputs that nobody reads stay inputs; TensorFlow's STABLEHLO_CASE takes the main graph for one of its branches and removes them",
+        NOT_REFERENCE,
+    ),
+    Deviation(
         "TFLite_Detection_PostProcess/*, program, *#*",
         "ok  <>  raised RuntimeError in invoke: TFLite_Detection_PostProcess: scores and anchors are not those of *",
         "scores or anchors of fewer boxes are refused; TensorFlow reads what lies behind them",

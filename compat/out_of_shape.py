@@ -177,12 +177,6 @@ OUT_OF_SHAPE = (
         DEFAULT,
     ),
     Deviation(
-        "GRAPH/int8/outputs, *#*",
-        "ok  <>  raised RuntimeError in allocate_tensors: num_input_elements != num_output_elements*",
-        "another number of elements is refused when the model is allocated; TensorFlow's delegate drops a RESHAPE that nobody reads",
-        DEFAULT,
-    ),
-    Deviation(
         "*_POOL_2D/*int8/*, *#*",
         "ok  <>  raised RuntimeError in allocate_tensors: a window of *",
         "fewer than no windows are refused; TensorFlow takes -1 byte for room enough",

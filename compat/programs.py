@@ -2,7 +2,8 @@
 
 Of each kind of case, with its seed: half of the models get a structure that generators do not draw (`structures`), then an interpreter's
 calls are made in a random order (`calls`): allocations, resizes that fit and that do not, arrays of other shapes, types and orders, invokes
-before and after an allocation, signatures, resets, views that are held, reads of every tensor; in a third with all tensors kept.
+before and after an allocation, signatures, resets, views that are held, reads of every tensor, the private wrapper's methods; in a
+third with all tensors kept.
 
 TensorFlow decides what each call raises, what it says, and every byte that is defined.
 """
@@ -36,6 +37,8 @@ def _call(rng, inputs, tensors):
         *[("get_tensor", int(rng.choice([-1, 1 << 20, *range(tensors)])))] * 3,
         ("get_inputs",),
         ("get_details",),
+        ("ask_wrapper",),
+        ("go_inside",),
         ("get_signature_list",),
         ("reset_all_variables",),
         *[
@@ -69,7 +72,7 @@ def program(rng, inputs, tensors):
         calls.append(call)
     every = [("get_tensor", t) for t in range(tensors)]
     end = ("drop",), ("resize_all", "own"), ("allocate_tensors",), ("set_tensor", 0), ("invoke",), ("get_outputs",)
-    return (*calls, *end, *every, ("get_details",))
+    return (*calls, *end, *every, ("get_details",), ("ask_wrapper",))
 
 
 def programmed(case, rng, name):

@@ -29,10 +29,9 @@ from tflm_cy.graph.context cimport INVOKE
 from tflm_cy.graph.arrays import ARRAY_TYPES, LAYOUT_KNOWN
 from tflm_cy.graph.details cimport check_strict, node_details, step_list, tensor_details
 from tflm_cy.graph.graph cimport is_internal
-from tflm_cy.graph.loader cimport load
+from tflm_cy.graph.loader cimport empty, load
 from tflm_cy.graph.overwritten cimport is_overwritten
 from tflm_cy.graph.replay cimport Replay, last_value
-from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.passes.prepare cimport reset_variables
 from tflm_cy.graph.strings cimport store_strings
 from tflm_cy.graph.subgraph cimport Subgraph, note_write
@@ -73,16 +72,7 @@ cdef object ndarray = np.ndarray
 cdef bint SHORTCUTS = LAYOUT_KNOWN and HAS_GIL
 
 
-cdef Subgraph without_init():
-    """The graph of an object that `__init__` has not seen: nothing in it, and allocating it raises."""
-    cdef Subgraph g = Subgraph()
-    g.shared = Resources()
-    g.execution_plan = []
-    g.allocate_defect = "the interpreter was made without __init__."
-    return g
-
-
-cdef Subgraph WITHOUT_INIT = without_init()
+cdef Subgraph WITHOUT_INIT = empty("the interpreter was made without __init__.")
 
 
 cdef class Core:
@@ -182,6 +172,17 @@ cdef class Core:
 
     # ---------------------------------------------------------------- life cycle
 
+    def set_num_threads(self, int threads):
+        """How many threads may share a node; without effect once a subgraph has been allocated."""
+        cdef Subgraph g
+        self.enter()
+        try:
+            if self.subgraphs is not None and all([g.generation == 0 for g in self.subgraphs]):
+                self.num_threads = threads
+                self.primary.set_up(threads, self.primary.compilation.disabled)
+        finally:
+            self.leave()
+
     def delegate(self, mine):
         """Let a delegate take its nodes of all subgraphs, or, where it fails, of none."""
         from tflm_cy.graph.passes.partition import delegate_all
@@ -264,7 +265,7 @@ cdef class Core:
         self.enter()
         try:
             for g in self.subgraphs:
-                if not reset_variables(g.compilation):
+                if not reset_variables(g.compilation) and g.generation == 0:      # else an allocation failed; the next one zeros them
                     raise RuntimeError("Variables have no memory before allocate_tensors().")
                 g.state_changes = 0
         finally:

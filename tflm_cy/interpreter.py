@@ -22,11 +22,12 @@ from functools import lru_cache
 import numpy as np
 
 from tflm_cy.calls import Calls
-from tflm_cy.core import SWITCHES, Core
+from tflm_cy.core import SWITCHES
 from tflm_cy.inspection import EXTRAS, description
 from tflm_cy.ops import find
 from tflm_cy.schema.model import Model
 from tflm_cy.signature import SignatureRunner, definitions
+from tflm_cy.wrapper import InterpreterWrapper
 
 __all__ = [
     "Delegate",
@@ -77,6 +78,10 @@ def _thread_count(value):
     return count
 
 
+class DelegateError(ValueError, AttributeError):
+    """No delegate; the one type where TensorFlow has refused to make it, the other where it finds no such function in what it was given."""
+
+
 class Delegate:
     """A delegate from a shared library, as in tf.lite; tflm_cy runs on the CPU only, so none can be loaded.
 
@@ -85,14 +90,13 @@ class Delegate:
     OSError
         The library does not exist.
     ValueError
-        The library exists.
+        The library exists; the exception is an AttributeError, too, as TensorFlow's is where the library has no delegate.
     """
 
     def __init__(self, library, options=None):
-        if library is None:
-            raise ValueError("Failed to load delegate from None: tflm_cy runs on the CPU only")
-        ctypes.CDLL(os.fspath(library) if not isinstance(library, str) else library)
-        raise ValueError(f"Failed to load delegate from {library}: tflm_cy runs on the CPU only")
+        if library is not None:
+            ctypes.CDLL(os.fspath(library) if not isinstance(library, str) else library)
+        raise DelegateError(f"Failed to load delegate from {library}: tflm_cy runs on the CPU only")
 
 
 def load_delegate(library, options=None):
@@ -118,11 +122,19 @@ def _checked_delegates(given):
     found = list(given) if given else []
     for mine in found:
         if not (hasattr(mine, "supports") and hasattr(mine, "build")):
-            raise ValueError(
+            raise DelegateError(
                 f"a delegate is an object with supports(node) and build(subset), not {type(mine).__name__}; "
                 "tflm_cy runs on the CPU only"
             )
     return found
+
+
+def _is_given(value):
+    """Whether an argument is not empty, as TensorFlow asks; arrays have no truth value."""
+    try:
+        return len(value) > 0
+    except TypeError:
+        return bool(value)
 
 
 def _default_delegate():
@@ -243,7 +255,7 @@ class Interpreter(Calls):
             "fuse": bool(fuse),
             "disable_passes": passes_off,
         }
-        self._interpreter = Core(
+        self._interpreter = InterpreterWrapper(
             model,
             resolver(find, collect(self._custom_op_registerers)),
             mode is OpResolverType.BUILTIN_REF,
@@ -282,12 +294,12 @@ class Interpreter(Calls):
 
     def _open(self, path, content):
         """The verified model of a path or a buffer; exactly one of them must be given."""
-        has_content = content is not None and (not isinstance(content, (bytes, str)) or len(content) > 0)
+        has_content = _is_given(content)
         if isinstance(path, np.ndarray):
             raise ValueError(
                 f"model_path wants a path, not {type(path).__name__}; give a model's bytes as model_content="
             )
-        if path is not None and path != "" and path != b"":
+        if _is_given(path):
             if has_content:
                 raise ValueError("Can't both provide `model_path` and `model_content`.")
             return Model.from_path(path)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tflm_cy.profile import Profile
 from tflm_cy.signature import SignatureRunner as SignatureRunner
+from tflm_cy.wrapper import InterpreterWrapper
 
 Array = npt.NDArray[Any]
 Details = dict[str, Any]
@@ -43,6 +44,7 @@ class Interpreter:
         fuse: bool = True,
         disable_passes: Iterable[str] = (),
     ) -> None: ...
+    _interpreter: InterpreterWrapper
     @property
     def experimental_compress_quantization_zero_points(self) -> bool: ...
     def allocate_tensors(self) -> None: ...

@@ -17,6 +17,9 @@ def definitions(model):
     return found
 
 
+_PLAIN = (list, tuple, bool, int, float, complex, bytes)  # what has no shape, but is an array's
+
+
 class SignatureRunner:
     """Runs one signature of a model: `runner(x=..., y=...)` gives `{name: array}`.
 
@@ -67,7 +70,7 @@ class SignatureRunner:
         for name in kwargs:
             if name not in inputs:
                 raise ValueError(f"Invalid Input name ({name}) for SignatureDef")
-        values = {name: value if hasattr(value, "shape") else np.asarray(value) for name, value in kwargs.items()}
+        values = {name: np.asarray(value) if isinstance(value, _PLAIN) else value for name, value in kwargs.items()}
         return self._interpreter_wrapper.run_signature(self._subgraph_index, inputs, self._outputs, values)
 
     def _details(self, tensors):

@@ -366,7 +366,7 @@ def test_registerers_by_name():
     for wrong in ("RegisterMyOps", "no_such_module:f", f"{__name__}:no_such_function"):
         with pytest.raises(ValueError, match=r"Looking up symbol '.*' failed"):
             InterpreterWithCustomOps(custom_op_registerers=[wrong], model_content=model())
-    with pytest.raises(ValueError, match="a callable or a name"):
+    with pytest.raises(TypeError, match="a callable or a name"):
         InterpreterWithCustomOps(custom_op_registerers=[3], model_content=model())
     with pytest.raises(TypeError, match="C\\+\\+ resolver"):
         InterpreterWithCustomOps(custom_op_registerers=[int], model_content=model())

@@ -111,3 +111,34 @@ def test_denormals_count_as_zeros_only_inside_of_the_delegate():
         assert (tiny + np.float32(0)).tobytes() == tiny.tobytes()
     assert results[OpResolverType.AUTO].tobytes() == np.float32([0.0, -0.0]).tobytes()
     assert results[OpResolverType.BUILTIN_REF].tobytes() == tiny.tobytes()
+
+
+@pytest.mark.parametrize("chain", [[], ["NEG"], ["NEG", "ABS", "EXP"]])
+@pytest.mark.parametrize("read", [True, False])
+def test_nodes_that_nobody_reads_are_left_out_with_what_they_refuse(chain, read):
+    """Shapes that cannot be broadcast: XNNPACK does not look at nodes without readers, nor at those that only such nodes read."""
+    x, y, out = f32(3, 5), f32(3, 5), f32(3, 5)
+    model = Model()
+    main = model.subgraph("main")
+    [last] = main.op("MUL", [x, y], [f32(3, 5)])
+    for name in chain:
+        [last] = main.op(name, [last], [f32(3, 5)])
+    main.op("ADD", [x, x], [out])
+    main.inputs, main.outputs = [x, y], [out, *([last] if read else [])]
+    interpreter = Interpreter(model_content=model.to_bytes())
+    interpreter.allocate_tensors()
+    interpreter.resize_tensor_input(0, [4, 5])
+    if read:
+        with pytest.raises(RuntimeError, match="not broadcastable"):
+            interpreter.allocate_tensors()
+        return
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(0, np.full([4, 5], 3, np.float32))
+    interpreter.invoke()
+    assert interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).tolist() == [[6] * 5] * 4
+    [(nodes, _, outputs)] = interpreter.delegate_nodes().values()  # TensorFlow's plan has them
+    assert nodes == list(range(len(chain) + 2)) and len(outputs) == 1
+    reference = Interpreter(model_content=model.to_bytes(), experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    reference.resize_tensor_input(0, [4, 5])
+    with pytest.raises(RuntimeError, match="broadcast"):
+        reference.allocate_tensors()

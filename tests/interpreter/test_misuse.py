@@ -58,6 +58,9 @@ def test_content_may_lie_on_any_address(offset):
     assert result(Interpreter(model_content=memoryview(block)[offset:])) == [[11, 22, 33, 44]]
 
 
+EMPTY = (None, "", b"", 0, 0.0, False, [], ())
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
@@ -76,6 +79,12 @@ def test_content_may_lie_on_any_address(offset):
             "Unrecognized passed in op resolver",
         ),
         ({"model_content": plain(), "experimental_delegates": [object()]}, ValueError, "CPU only"),
+        ({"model_content": plain(), "experimental_delegates": [None]}, AttributeError, "CPU only"),
+        *(
+            ({name: empty}, ValueError, "must be specified")
+            for name in ("model_path", "model_content")
+            for empty in EMPTY
+        ),
     ],
 )
 def test_constructor_refuses(arguments, error, text):
@@ -285,6 +294,11 @@ def test_signatures_refuse():
     with pytest.raises(ValueError, match="FLOAT64"):
         runner(x=X.astype(np.float64))
     assert runner(x=np.zeros((3, 4), np.float32))["y"].shape == (3, 4)
+    for value in (None, "1 2 3 4", object()):
+        with pytest.raises(AttributeError, match="shape"):
+            runner(x=value)
+    with pytest.raises(ValueError, match="FLOAT64"):
+        runner(x=X.tolist())
     with pytest.raises(ValueError, match="Invalid signature_key"):
         Interpreter(model_content=plain("serve")).get_signature_runner("other")
     with pytest.raises(ValueError, match="model has 0 Signatures"):
@@ -294,8 +308,10 @@ def test_signatures_refuse():
 def test_delegates_fail_as_programs_expect():
     with pytest.raises(OSError):
         load_delegate("libnone_such.so.1")
-    with pytest.raises(ValueError, match="CPU only"):
-        load_delegate("libc.so.6")
+    for kind in (ValueError, AttributeError):  # TensorFlow's where it refuses, and where the library is another one
+        for library in ("libc.so.6", None):
+            with pytest.raises(kind, match="CPU only"):
+                load_delegate(library)
 
 
 def test_pickling_carries_path_or_content(ready, tmp_path):
@@ -327,6 +343,19 @@ def test_threads_wait_for_each_other(ready):
         thread.join()
     assert errors == []
     assert ready.get_tensor(2).tolist() == [[11, 22, 33, 44]]
+
+
+@pytest.mark.parametrize("shape", [[], [1], [3], [2, 1], [2, 3], [0]])
+def test_strings_after_a_resize_have_the_new_shape(shape):
+    """TensorFlow writes what was set into an array of this shape, beyond its end where it has fewer elements."""
+    x, y = Tensor([2], "string"), Tensor([1], "int32")
+    interpreter = Interpreter(model_content=Model.single("SHAPE", [x], [y], 1, out_type="INT32").to_bytes())
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(0, np.array([b"a", b"bc"]))
+    interpreter.resize_tensor_input(0, shape)
+    found = interpreter.get_tensor(0)
+    assert found.shape == tuple(shape) and found.dtype == object
+    assert found.ravel().tolist() == [b"a", b"bc", *[None] * 9][: found.size]
 
 
 def test_strings():

@@ -333,6 +333,7 @@ CALLS = {
     "resize": (0, [1], False),
     "run_node": (0,),
     "run_signature": (0, {}, {}, {}),
+    "set_num_threads": (2,),
     "set_tensor": (0, X),
     "steps": (),
     "tensor_count": (),

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from compat.builder import Tensor
+from compat.builder import Model, Tensor
+from tests.harness import allocated, feed, outputs_of
 
 from .one_operator import run, same
 
@@ -69,6 +70,20 @@ def test_broadcast_to_refuses(to, constant):
         run(
             "BROADCAST_TO", [(np.zeros((2, 3), np.int8), "int8"), given(to, constant)], [Tensor([1], "int8")], version=2
         )
+
+
+@pytest.mark.parametrize("to", [np.array([[2, 3]], np.int32), np.ones(9, np.int32)])
+def test_a_shape_that_is_no_vector_is_refused_when_it_is_read(to):
+    x, shape, y = Tensor([2, 3], "int8"), Tensor(list(to.shape), "int32"), Tensor([1], "int8")
+    interpreter = allocated(Model.single("BROADCAST_TO", [x, shape], [y], version=2))
+    feed(interpreter, np.zeros((2, 3), np.int8), to)
+    with pytest.raises(RuntimeError, match="its shape must be a vector"):
+        interpreter.invoke()
+    interpreter.resize_tensor_input(1, [2])
+    interpreter.allocate_tensors()
+    feed(interpreter, np.ones((2, 3), np.int8), np.array([2, 3], np.int32))
+    interpreter.invoke()
+    same(outputs_of(interpreter)[0], np.ones((2, 3), np.int8))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "int64"])

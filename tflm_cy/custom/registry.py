@@ -85,14 +85,16 @@ def collect(registerers):
     Raises
     ------
     ValueError
-        A name leads to nothing, or an entry is neither a name nor callable.
+        A name leads to nothing.
+    TypeError
+        An entry is neither a name nor callable.
     """
     resolver = CustomOpResolver()
     for registerer in registerers:
         if isinstance(registerer, str):
             registerer = _look_up(registerer)
         elif not callable(registerer):
-            raise ValueError(
+            raise TypeError(
                 f"a registerer of custom operators is a callable or a name, not {type(registerer).__name__}"
             )
         registerer(resolver)

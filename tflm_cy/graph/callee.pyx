@@ -7,8 +7,8 @@
     omit_unread_outputs(caller, node, body)     # of these, what the caller does not read
 """
 from libc.stdint cimport int32_t
+from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.graph.graph cimport count_reads
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.resource cimport is_handle
@@ -57,7 +57,7 @@ cdef int set_inputs(Context callee, const Tensor** values) except -1:
             if target.type != values[i].type:
                 g.store(target, values[i])        # which says what is wrong
             elif target.data != values[i].data:
-                copy_bytes(target.data, values[i].data, target.bytes)
+                memcpy(target.data, values[i].data, target.bytes)
         else:
             g.store(target, values[i])
     return 0

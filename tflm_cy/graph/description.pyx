@@ -129,10 +129,11 @@ cdef object memory_of(Subgraph g, void* data, size_t bytes, shape, dtype, bint r
 
 
 cdef object strings_of(Subgraph g, const Tensor* tensor):
-    """The value of a string tensor: an object array of bytes, which owns them."""
+    """The value of a string tensor: an object array of bytes, which owns them. Where a resize wants more than were set, the others are None."""
     items = load_strings(tensor)
-    array = np.empty(shape_of(tensor) if len(items) == count(tensor) else len(items), dtype=object)
-    array.reshape(-1)[:] = items
+    array = np.empty(shape_of(tensor), dtype=object)
+    flat = array.reshape(-1)
+    flat[:len(items)] = items[:len(flat)]
     return array
 
 

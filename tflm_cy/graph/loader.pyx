@@ -463,3 +463,12 @@ cdef int check_order(Subgraph g) except -1:
 
 cdef str who(Subgraph g, int n):
     return f"node {n} ({g.operator_names[n]})"
+
+
+cdef Subgraph empty(str defect):
+    """A graph with nothing in it; allocating it raises with this text."""
+    cdef Subgraph g = Subgraph()
+    g.shared = Resources()
+    g.execution_plan = []
+    g.allocate_defect = defect
+    return g

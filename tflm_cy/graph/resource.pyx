@@ -23,7 +23,6 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.graph.tensor cimport Tensor, shape_of, type_name
 
 
@@ -46,7 +45,7 @@ cdef int assign(Variable* variable, const Tensor* value) noexcept nogil:
     cdef int d
     if reserve(variable, value.bytes) != 0:
         return -1
-    copy_bytes(variable.data, value.data, value.bytes)
+    memcpy(variable.data, value.data, value.bytes)
     if value.bytes > 0 or not variable.assigned:
         variable.bytes = value.bytes
     variable.type = value.type

@@ -39,9 +39,9 @@ cdef list load_strings(const Tensor* tensor):
     cdef int32_t stored = 0
     cdef int i
     cdef list items = []
+    if count(tensor) > MOST_STRINGS:
+        raise MemoryError(f"no memory for {count(tensor)} strings")
     if start == NULL:
-        if count(tensor) > MOST_STRINGS:
-            raise MemoryError(f"no memory for {count(tensor)} strings")
         return [b""] * count(tensor)
     if tensor.bytes >= 8:
         memcpy(&stored, start, 4)

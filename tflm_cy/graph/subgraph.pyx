@@ -19,7 +19,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.graph.allocator cimport Mark
 from tflm_cy.graph.carried_values cimport (
     forget_addresses, restore_addresses, restore_values, save_addresses, save_inputs as save_inputs_of, save_variables,
@@ -285,7 +284,7 @@ cdef class Subgraph(Context):
         if target.bytes != value.bytes or is_constant(target):
             raise ValueError(f"a value of shape {shape_of(value)} cannot be stored in a tensor of shape {shape_of(target)}")
         if value.bytes > 0:
-            copy_bytes(target.data, value.data, value.bytes)
+            memcpy(target.data, value.data, value.bytes)
         return self.shared.copy_handle(self.index, target, value) if is_handle(target) else 0
 
     # ---------------------------------------------------------------- shapes and values from outside

@@ -30,9 +30,7 @@ from tflm_cy.arithmetic.reduction cimport (
 )
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
-from tflm_cy.graph.tensor cimport (
-    BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name,
-)
+from tflm_cy.graph.tensor cimport BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity
 from tflm_cy.ops.float_folds cimport fold_floats, sum_floats
 from tflm_cy.ops.integer_folds cimport fold_integers, fold_type, sum_integers, sum_words

@@ -148,7 +148,11 @@ cdef int prepare_broadcast(Context context, Node* node) except -1:
         raise ValueError(f"BroadcastTo only supports 1-8D tensor, not {x.rank}D")
     want_bytes(x)
     if shape.rank != 1 or shape.dims[0] > BROADCAST_RANK:
-        raise ValueError("BroadcastTo only supports 1-8D tensor, its shape must be a vector")
+        text = "NumDimensions(op_context->shape) != 1: BroadcastTo only supports 1-8D tensor, its shape must be a vector"
+        if is_constant(shape):
+            raise ValueError(text)
+        context.set_dynamic(y)
+        raise LateRefusalError(text)
     node.data = context.persistent(sizeof(Walk))
     if not is_constant(shape):
         context.set_dynamic(y)

@@ -31,7 +31,9 @@ cdef bint plan_direct_i8(DepthwiseI8* d) noexcept nogil:
     """True: the plan is made. Before, the channels of planes and their slabs are."""
     cdef const ConvShape* g = &d.shape
     cdef ptrdiff_t taps = g.kh * g.kw
-    if not DIRECT8 or d.upright > 0 or d.single or taps > MOST_TAPS or (not PARTS_DIRECT8 and (g.oc != g.ic or g.oc < VL)) or planes_pay(d):
+    if not DIRECT8 or d.upright > 0 or d.single or taps > MOST_TAPS:
+        return False
+    if planes_pay(d) or (not PARTS_DIRECT8 and (g.oc != g.ic or g.oc < VL)):
         return False
     d.pack = pack_direct_i8
     d.run = run_direct_i8
@@ -47,8 +49,8 @@ cdef bint plan_direct_i8(DepthwiseI8* d) noexcept nogil:
 
 
 cdef bint planes_pay(const DepthwiseI8* d) noexcept nogil:
-    """False, too, where there are none. Measured: with few taps or a stride most of what is interleaved is used once or never; so it is with channels that are copied to lines first,
-    or that take as many vectors of weights as of values."""
+    """False, too, where there are none. Measured: with few taps or a stride most of what is interleaved is used once or never. So it is with
+    channels that are copied to lines first, or that take as many vectors of weights as of values."""
     cdef const ConvShape* g = &d.shape
     cdef bint few = g.kh * g.kw <= FEW_TAPS
     if not d.is_signed and not 1 <= d.w_zero_point <= 127 - SIMD_LEAST:

@@ -76,9 +76,27 @@ class XnnpackDelegate(Delegate):
             if registration is not None and (registration.sparse_input >= 0 or not has_sparse_input(subgraph, node)):
                 subgraph.registrations[n] = registration
         rewrite(subgraph, partition, float32_registration)
+        partition.steps = without_unread(subgraph, partition)
 
     def finish(self, Subgraph subgraph):
         self.support.pop(subgraph.index, None)
+
+
+cdef list without_unread(Subgraph g, Partition partition):
+    """The partition's steps, but for those whose outputs nobody reads: XNNPACK leaves them out, and then they refuse no shape."""
+    cdef set read = set(partition.outputs)
+    cdef list kept = []
+    cdef const Node* node
+    cdef int n, i
+    for n in reversed(partition.steps):
+        node = &g.graph.nodes[n]
+        if node.output_count > 0 and not any([node.outputs[i] in read for i in range(node.output_count)]):
+            continue
+        kept.append(n)
+        for i in range(node.input_count):
+            read.add(node.inputs[i])
+    kept.reverse()
+    return kept
 
 
 def float32_registration(name):

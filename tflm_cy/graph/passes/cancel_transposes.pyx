@@ -8,8 +8,8 @@ Between the two transposes (`Node.transpose_rows`, `Node.transpose_columns`) are
 between them is an output of the graph.
 """
 from libc.stdint cimport int32_t
+from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.graph.compilation cimport new_pass
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.graph cimport CANCELLED, Graph, count_reads, node_at
@@ -87,7 +87,7 @@ cdef bint undoes(const Node* first, const Node* node) noexcept:
 cdef int copy_view(Context context, Node* node) noexcept nogil:
     """Where the view could not be an alias."""
     if node.outputs[0] >= 0 and context.output(node, 0).data != context.input(node, 0).data:
-        copy_bytes(context.output(node, 0).data, context.input(node, 0).data, context.output(node, 0).bytes)
+        memcpy(context.output(node, 0).data, context.input(node, 0).data, context.output(node, 0).bytes)
     return 0
 
 

@@ -274,7 +274,7 @@ cdef int finish_transposed(
     if b != NULL:
         values = <const float*>b.data
     g.oc, g.group_ic, g.groups = w.dims[0], w.dims[3], 1
-    if g.group_ic != g.ic or g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0 or g.ih <= 0 or g.iw <= 0 or stored_h < 0 or stored_w < 0:
+    if g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0 or g.ih <= 0 or g.iw <= 0 or stored_h < 0 or stored_w < 0:
         raise ValueError(f"{name}: a filter of the shape {shape_of(w)} for an image {g.ih}x{g.iw}x{g.ic}")
     if g.stride_h <= 0 or g.stride_w <= 0 or (padding != SAME and padding != VALID):
         raise ValueError(f"{name}: strides {g.stride_h}, {g.stride_w}, padding {padding}")
@@ -283,6 +283,8 @@ cdef int finish_transposed(
     g.ow = transposed_size(padding, g.iw, g.kw, g.stride_w, stored_w, &g.pad_w, name)
     dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
     context.set_shape(context.output(node, 0), 4, dims)
+    if g.group_ic != g.ic:
+        raise OwnRefusalError(f"{name}: a filter of the shape {shape_of(w)} for an image {g.ih}x{g.iw}x{g.ic}")
     depth = g.kh * g.kw * g.ic
     op.x = 2 if node.inputs[0] >= 0 and context.input(node, 0).type == INT32 else 0
     op.order = order_of_windows(product_rules(), transposed_positions(g), g.oc)
