@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Tensor
+from tests.machine import AARCH64
 from tflm_cy import OpResolverType
 
 from .evaluate import REFUSED, evaluate, like, real, same_bytes
@@ -53,6 +54,12 @@ def test_nan_and_minus_zero_pass_the_clips():
         y = evaluate(name, [x], F)
         assert np.isnan(y[0])
         assert math.copysign(1, y[1]) == -1
+
+
+def test_relu_of_minus_zero_in_whole_blocks_of_four_on_aarch64():
+    x = np.full(7, -0.0, F)
+    y = evaluate("RELU", [x], F)
+    assert np.signbit(y).tolist() == [not AARCH64] * 4 + [True] * 3
 
 
 @pytest.mark.parametrize("name", [*EXACT, *SMOOTH])

@@ -40,6 +40,11 @@ def averaged(total, scale, offset):
     return (total.astype(float) * float(scale) + float(offset)).astype(F32) if AARCH64 else total * scale + offset
 
 
+def offset_of(zero_point, total, scale):
+    """The zero points' share in an average, likewise."""
+    return F32(zero_point - float(F32(total)) * float(scale)) if AARCH64 else F32(zero_point) - F32(total) * scale
+
+
 def half_up(values):
     return np.floor(values + 0.5)
 
@@ -331,10 +336,10 @@ def test_reductions(dtype):
     y = Tensor([2, 3], dtype, scale=2.0, zero_point=20)
     total = x.astype(int).sum((1, 2)).astype(F32)
     [got] = run_quantized("SUM", tensors, [y], [x])
-    same(got, narrowed(away(averaged(total, F32(0.25), F32(20) - F32(90) * F32(0.25))), dtype))
+    same(got, narrowed(away(averaged(total, F32(0.25), offset_of(20, 90, F32(0.25)))), dtype))
     scale = F32(0.25) * (F32(1) / F32(30))
     [got] = run_quantized("MEAN", tensors, [y], [x])
-    same(got, narrowed(away(averaged(total, scale, F32(20) - F32(90) * scale)), dtype))
+    same(got, narrowed(away(averaged(total, scale, offset_of(20, 90, scale))), dtype))
     [got] = run_quantized("REDUCE_MAX", tensors, [y], [x])
     same(got, x.max((1, 2)))
     [got] = run_quantized("REDUCE_MIN", tensors, [y], [x])
@@ -352,8 +357,16 @@ def test_an_average_is_rounded_twice_but_on_aarch64(dtype, outputs):
     tensors = [Tensor(x.shape, dtype, scale=1.0, zero_point=18 + low), Tensor.constant(np.array([0], np.int32))]
     [got] = run_quantized("MEAN", tensors, [Tensor([outputs], dtype, scale=1.0, zero_point=29)], [x])
     scale = F32(1) / F32(18)
-    want = averaged(x.astype(int).sum(0).astype(F32), scale, F32(29) - F32(18 * (18 + low)) * scale)
+    want = averaged(x.astype(int).sum(0).astype(F32), scale, offset_of(29, 18 * (18 + low), scale))
     same(got, narrowed(away(want), dtype))
+
+
+def test_the_zero_points_share_of_an_average_is_rounded_as_the_average():
+    """108 / 6 - 53.5 + 26 is -9.5, by roundings of two kinds."""
+    x = np.array([[17, -20, 111]], np.int8)
+    tensors = [Tensor(x.shape, "int8", scale=0.5, zero_point=107), Tensor.constant(np.array([1], np.int32))]
+    [got] = run_quantized("MEAN", tensors, [Tensor([1], "int8", scale=1.0, zero_point=26)], [x])
+    same(got, np.array([-10], np.int8))
 
 
 def test_an_axis_that_is_named_twice():

@@ -35,6 +35,23 @@ def test_averages_leave_padding_out_of_the_count():
     same(pool("AVERAGE_POOL_2D", x, (2, 2), (1, 2, 2, 1), "SAME").ravel(), [2.5, 3, 3.5, 4])
 
 
+@pytest.mark.skipif(not AARCH64, reason="elsewhere a NaN becomes the lowest value")
+@pytest.mark.parametrize("channels", [3, 4, 13])
+def test_which_nan_an_average_has_on_aarch64(channels):
+    """The order of the sums of nine; their own comes last in whole fours of channels, and first in what is left."""
+    last, first = [2, 3, 4, 5, 6, 7, 0, 1, 8, 11, 9, 10], [11, 9, 10, 2, 3, 4, 5, 6, 7, 0, 1, 8]
+    pairs = [(a, b) for b in range(12) for a in range(b)]
+    bits = np.full((len(pairs), 12, channels), 0x3F800000, np.uint32)
+    for image, taps in zip(bits, pairs, strict=True):
+        for tap in taps:
+            image[tap] = 0x7FC00000 + tap
+    x = bits.view(np.float32).reshape(len(pairs), 4, 3, channels).transpose(0, 2, 1, 3)
+    got = pool("AVERAGE_POOL_2D", f32(x), (3, 4), (len(pairs), 1, 1, channels)).view(np.uint32)
+    orders = [last if c < channels // 4 * 4 else first for c in range(channels)]
+    want = [[0x7FC00000 + min(taps, key=order.index) for order in orders] for taps in pairs]
+    same(got, np.array(want, np.uint32).reshape(got.shape))
+
+
 def test_an_average_is_a_tree_over_the_columns():
     """Taps go down the columns: v0 v1 v2 are the first column, v2 + v3 are added first."""
     taps = f32([0, 0, 2**24, 1, -(2**24), 0, 0, 0, 0])  # (2^24 + 1) + (-2^24) = 0

@@ -10,7 +10,7 @@ Source: LiteRT:tflite/kernels/{stablehlo_elementwise.h,stablehlo_scatter.cc,stab
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from tflm_cy.arithmetic.half cimport eigen_half, half_to_f32
+from tflm_cy.arithmetic.half cimport eigen_half, halves_to_f32
 from tflm_cy.arithmetic.nan_order cimport add_first, add_first_f64, add_runs, mul_first, mul_first_f64, mul_runs
 
 cdef enum:
@@ -166,9 +166,8 @@ cdef inline void combine_neighbouring_halves(int op, const uint16_t* a, const ui
         return
     while n > 0:
         m = min(n, <int64_t>HALVES)
-        for i in range(m):
-            first[i] = half_to_f32(a[i])
-            second[i] = half_to_f32(b[i])
+        halves_to_f32(NULL, a, first, m)
+        halves_to_f32(NULL, b, second, m)
         combine_run(op, first, 1, second, 1, first, 1, m)
         for i in range(m):
             y[i] = eigen_half(first[i])

@@ -1,7 +1,7 @@
 """float16 and bfloat16 as 16-bit patterns, to and from float32.
 
 Both directions are written so that a compiler can vectorise them without F16C. float16 to float32 is exact; a signalling NaN becomes quiet
-and keeps its payload.
+and keeps its payload (by Eigen on aarch64 it keeps all).
 float32 to float16 rounds to nearest even; a NaN becomes quiet and keeps its sign and the upper bits of its payload.
 Source: the IEEE 754 formats; bytes checked against TensorFlow 2.21.
 """
@@ -71,6 +71,11 @@ cdef inline uint16_t f32_to_bfloat(float x) noexcept nogil:
 
 
 cdef inline void halves_to_f32(const void* params, const uint16_t* x, float* y, int64_t n) noexcept nogil:
+    """As Eigen converts: by the CPU's instruction, but on aarch64, where TensorFlow's build has none and signalling NaN stay as they are."""
+    cdef uint32_t bits
     cdef int64_t i
     for i in range(n):
-        y[i] = half_to_f32(x[i])
+        bits = f32_bits(half_to_f32(x[i]))
+        if AARCH64 and (x[i] & 0x7FFF) > 0x7C00:
+            bits = bits & ~<uint32_t>0x400000 | <uint32_t>(x[i] & 0x200) << 13
+        memcpy(&y[i], &bits, 4)

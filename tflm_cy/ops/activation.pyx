@@ -17,6 +17,7 @@ from tflm_cy.arithmetic.activation cimport (
     leaky_relu_run, logistic_half_run, logistic_run, logistic_s16, prelu_f32, prelu_s16, prelu_s8, prelu_u8, relu_run, table_gelu,
     table_gelu_approximate, table_logistic, table_tanh, tanh_half_run, tanh_run, tanh_s16, two_sided, two_sided_s16,
 )
+from tflm_cy.arithmetic.activation_neon cimport relu_run_neon
 from tflm_cy.arithmetic.fixed_point cimport Range32, quantize_edge, quantize_multiplier
 from tflm_cy.arithmetic.gelu cimport gelu_run
 from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
@@ -115,11 +116,12 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
     cdef float* ends
     if x.type == FLOAT32:
         ends = <float*>context.persistent(2 * sizeof(float))
-        ends[0] = low
-        ends[1] = high
+        ends[0], ends[1] = low, high
         op.params = ends
         op.kernel = <UnaryKernel>clip_run if bounded else <UnaryKernel>relu_run
-        if kernels().loops.clip != NULL:
+        if AARCH64 and node.arithmetic != MICRO and not bounded:
+            op.kernel = <UnaryKernel>relu_run_neon
+        elif kernels().loops.clip != NULL:
             op.kernel = kernels().loops.clip if bounded else kernels().loops.relu
         return 0
     if x.type != INT8 and x.type != UINT8 and not (x.type == INT16 and sixteen == WITH_INT16):
@@ -138,8 +140,7 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
     t = make_two_sided(context, x, y, limits, name)
     if node.arithmetic == MICRO:
         t.side[0] = t.side[1] = rescale_of(<double>x.scale / <double>y.scale)
-    use_two_sided(context, node, op, x, t)
-    return 0
+    return use_two_sided(context, node, op, x, t)
 
 
 cdef int prepare_relu(Context context, Node* node) except -1:
@@ -185,8 +186,7 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     if node.arithmetic == MICRO:
         t.side[0] = rescale_of(<double>x.scale / <double>y.scale)
         t.side[1] = rescale_of(<double>x.scale * <double>alpha / <double>y.scale)
-    use_two_sided(context, node, op, x, t)
-    return 0
+    return use_two_sided(context, node, op, x, t)
 
 
 cdef struct PreluRuns:

@@ -18,6 +18,7 @@ from tflm_cy.arithmetic.cast cimport (
 )
 from tflm_cy.arithmetic.cast_neon cimport f32_to_u16_neon, f32_to_u32_neon, store_low_bits, store_s64_neon, store_u32_neon
 from tflm_cy.arithmetic.copy_runs cimport copy_bytes
+from tflm_cy.arithmetic.half cimport halves_to_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.micro.cast cimport store_nearest_s16, store_nearest_s32, store_nearest_s8, store_nearest_u32
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
@@ -238,8 +239,11 @@ cdef Direct tail_from_f32(int y) noexcept nogil:
 cdef ByteKernel widen_halves = NULL
 
 
-cdef void halves_to_f32(const void* x, void* y, int64_t n) noexcept nogil:
-    widen_halves(NULL, x, y, n)
+cdef void direct_halves(const void* x, void* y, int64_t n) noexcept nogil:
+    if widen_halves != NULL:
+        widen_halves(NULL, x, y, n)
+    else:
+        halves_to_f32(NULL, <const uint16_t*>x, <float*>y, n)
 
 
 cdef Direct direct_from(int x, int y) except? NULL:
@@ -254,8 +258,8 @@ cdef Direct direct_from(int x, int y) except? NULL:
         return <Direct>complex_to_f32
     if x == FLOAT64 and y == FLOAT32:
         return <Direct>f64_to_f32
-    if x == FLOAT16 and y == FLOAT32 and widen_halves != NULL:
-        return halves_to_f32
+    if x == FLOAT16 and y == FLOAT32:
+        return direct_halves
     return NULL
 
 

@@ -67,8 +67,8 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
         if x.type != INT16 and gemm_rounding(op.c.shape.oc, op.c.shape.batches * op.c.shape.oh * op.c.shape.ow, op.c.depth) == ONCE:
             up = ROUND_ONCE
             op.in_pairs = wraps_in_pairs(
-                op.c.shape.oc, op.c.shape.batches * op.c.shape.oh * op.c.shape.ow, op.c.depth,
-                weight_bytes(context, w, &op.c.weights) if is_constant(w) else NULL, x.type == UINT8, w.zero_point if x.type == UINT8 else 0)
+                op.c.shape.oc, op.c.depth, weight_bytes(context, w, &op.c.weights) if is_constant(w) else NULL, x.type == UINT8,
+                w.zero_point if x.type == UINT8 else 0)
     plan_rescale(
         context, x, w, b, y, activation, op.c.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, &multipliers, "CONV_2D")
     # TFLM's plans may lay the output over the image, which the vector kernel does not permit (ops/overlaps.py)

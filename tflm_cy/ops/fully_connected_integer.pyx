@@ -21,7 +21,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv cimport HALVES_AWAY, Rescale, factor_of
+from tflm_cy.arithmetic.conv cimport HALVES_AWAY, ONCE, Rescale, factor_of
 from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
 from tflm_cy.arithmetic.optimized.product_pairs cimport row_sums_in_pairs
 from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding, rounding_of_shift
@@ -211,8 +211,8 @@ cdef int choose_kernel(Context context, Node* node, IntegerMatrix* op, const Int
     cdef int y_type = context.output(node, 0).type
     # TFLM's plans may lay the output over the input, which the vector kernels do not permit (ops/overlaps.py)
     cdef bint may_be_fast = node.arithmetic != MICRO and is_constant(w)
-    if t.gemm and not t.both_16 and wraps_in_pairs(
-            op.m.rows, op.m.batches, op.m.depth, weight_bytes(context, w, &op.weights) if is_constant(w) else NULL, t.is_unsigned, op.w_zero_point):
+    if t.gemm and not t.both_16 and gemm_rounding(op.m.rows, op.m.batches, op.m.depth) == ONCE and wraps_in_pairs(
+            op.m.rows, op.m.depth, weight_bytes(context, w, &op.weights) if is_constant(w) else NULL, t.is_unsigned, op.w_zero_point):
         op.shifted = context.request_scratch(2 * op.m.depth + 2)
         op.sums = context.request_scratch(8 * op.m.rows + 8)
         node.invoke = fully_connected_in_pairs

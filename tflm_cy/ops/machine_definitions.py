@@ -10,6 +10,8 @@ X86_64, AARCH64 = 0, 1
 TABLE = {
     # what: on x86-64 and elsewhere, on aarch64
     "ADD, SUB, MUL, float32, optimized": ("-0 passes a lower limit of 0", "-0 becomes 0 there, in blocks of four"),
+    "AVERAGE_POOL_2D, float32, delegated": ("NaN becomes the lowest value", "NaN comes out, of several one by place"),
+    "CAST, DEQUANTIZE, float16 to float32": ("signalling NaN become quiet", "signalling NaN stay"),
     "CAST, floating point to integers": (
         "whole blocks saturate, the tail keeps low bits",
         "low bits; what does not fit saturates first",
@@ -43,6 +45,7 @@ TABLE = {
     "MAX_POOL_2D, float32, optimized": ("NaN is left out", "NaN comes out in blocks of four"),
     "MEAN, SUM, 8 bits, delegated": ("products rounded", "products fused"),
     "MEAN, SOFTMAX, LOG_SOFTMAX, optimized": ("sums of eight lanes", "sums of four lanes"),
+    "RELU, float32": ("-0 and signalling NaN stay", "-0 becomes 0 and NaN quiet in blocks of four"),
     "RESIZE_BILINEAR": ("corners rounded", "corners fused"),
     "SOFTMAX, 8 bits, optimized": ("exponentials of float32", "exponentials of 16 bits"),
     "float32 values, 8-bit weights": ("halves up, product rounded", "halves away from zero, product fused"),

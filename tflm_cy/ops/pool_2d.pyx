@@ -11,7 +11,7 @@ from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, activation_range_f3
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport has_nan
 from tflm_cy.arithmetic.optimized.normalization cimport l2_pool_f32_eigen
-from tflm_cy.arithmetic.optimized.pool_neon cimport max_pool_f32_neon
+from tflm_cy.arithmetic.optimized.pool_neon cimport max_pool_f32_neon, sum_pool_f32_neon
 from tflm_cy.arithmetic.pool_2d cimport AVERAGE, L2, MAXIMUM, pool_2d
 from tflm_cy.arithmetic.shapes cimport Pool2D
 from tflm_cy.arithmetic.window cimport padding_before, window_size
@@ -139,6 +139,7 @@ cdef int prepare_average(Context context, Node* node) except -1:
     if type != INT16 and not (<Pool*>node.data).unusual and kernels().loops.average_pool[loop_of(type)] != NULL:
         (<Pool*>node.data).loop = kernels().loops.average_pool[loop_of(type)]
         node.invoke = average_loop
+    mind_nan(node, type, average_with_nan)
     return 0
 
 
@@ -165,10 +166,15 @@ cdef int prepare_max(Context context, Node* node) except -1:
     if type != INT16 and not (<Pool*>node.data).unusual and kernels().loops.max_pool[loop_of(type)] != NULL:
         (<Pool*>node.data).loop = kernels().loops.max_pool[loop_of(type)]
         node.invoke = max_loop
+    mind_nan(node, type, maximum_with_nan)
+    return 0
+
+
+cdef void mind_nan(Node* node, int type, InvokeFunction with_nan) noexcept:
+    """The optimized kernels of aarch64 have an order of their own for NaN."""
     if AARCH64 and type == FLOAT32 and node.arithmetic == OPTIMIZED:
         (<Pool*>node.data).without_nan = node.invoke
-        node.invoke = maximum_with_nan
-    return 0
+        node.invoke = with_nan
 
 
 cdef int share_rows(Context context, Node* node, WorkFunction work) except -1:
@@ -192,6 +198,7 @@ cdef int prepare_l2(Context context, Node* node) except -1:
         raise LateRefusalError(f"Type {type_name(type)} not currently supported.")
     set_clamp(context, node)
     node.invoke = l2_f32_optimized if node.arithmetic == OPTIMIZED else l2_f32
+    mind_nan(node, type, l2_with_nan)
     return 0
 
 
@@ -239,6 +246,23 @@ cdef void max_rows(Context context, Node* node, int64_t first, int64_t end, int 
 
 cdef int average(Context context, Node* node) noexcept nogil:
     return no_taps(context) if pool_values(context, node, AVERAGE) else 0
+
+
+cdef int average_with_nan(Context context, Node* node) noexcept nogil:
+    return sums_with_nan(context, node, False)
+
+
+cdef int l2_with_nan(Context context, Node* node) noexcept nogil:
+    return sums_with_nan(context, node, True)
+
+
+cdef int sums_with_nan(Context context, Node* node, bint squares) noexcept nogil:
+    cdef const Pool* pool = <const Pool*>node.data
+    cdef const Tensor* x = context.input(node, 0)
+    cdef int status = pool.without_nan(context, node)
+    if status == 0 and has_nan(<const float*>x.data, count(x)):
+        sum_pool_f32_neon(&pool.shape, squares, <const float*>x.data, <float*>context.output(node, 0).data)
+    return status
 
 
 cdef int maximum_with_nan(Context context, Node* node) noexcept nogil:

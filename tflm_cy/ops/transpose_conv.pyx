@@ -257,8 +257,8 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
         op.block = 16
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ic)
     node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
-    op.in_pairs = node.arithmetic == OPTIMIZED and x.type != INT16 and wraps_in_pairs(     # an image, times all taps at once
-        op.shape.kh * op.shape.kw * op.shape.oc, op.height * op.width, op.shape.ic, w.data if is_constant(w) else NULL, x.type == UINT8,
+    op.in_pairs = node.arithmetic == OPTIMIZED and x.type != INT16 and wraps_in_pairs(     # a pixel, times all taps at once
+        op.shape.kh * op.shape.kw * op.shape.oc, op.shape.ic, w.data if is_constant(w) else NULL, x.type == UINT8,
         w.zero_point if x.type == UINT8 else 0)
     if op.in_pairs:
         return 0

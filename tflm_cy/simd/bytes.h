@@ -142,7 +142,7 @@ SIMD_INLINE simd_byte_kernel best_lookup(void) {
 #endif
 }
 
-/* float16 to float32, exact; a signalling NaN becomes quiet. */
+/* float16 to float32, exact; a signalling NaN becomes quiet, but with NEON. */
 #if SIMD_ISA == 512
 static void widen_halves(const void *params, const void *x, void *y, int64_t n) {
   (void)params;
@@ -167,18 +167,19 @@ static void widen_halves(const void *params, const void *x, void *y, int64_t n) 
 }
 SIMD_INLINE simd_byte_kernel best_halves(void) { return widen_halves; } /* a CPU without F16C does not get these kernels: platform/cpu.pxd */
 #elif SIMD_ISA == 128
+SIMD_INLINE vf widened_halves(uint16x4_t x) {
+  const float32x4_t y = vcvt_f32_f16(vreinterpret_f16_u16(x));
+  const uint32x4_t quiet = vbicq_u32(vdupq_n_u32(0x400000), vceqq_f32(y, y)); /* of NaN */
+  return (vf)vbslq_u32(quiet, vshll_n_u16(x, 13), vreinterpretq_u32_f32(y));
+}
 static void widen_halves(const void *params, const void *x, void *y, int64_t n) {
   int64_t i = 0;
   (void)params;
-  for (; i + VL <= n; i += VL) {
-    float16x4_t from;
-    memcpy(&from, (const uint16_t *)x + i, 8);
-    vf_store((float *)y + i, (vf)vcvt_f32_f16(from));
-  }
+  for (; i + VL <= n; i += VL) vf_store((float *)y + i, widened_halves(vld1_u16((const uint16_t *)x + i)));
   if (i < n) {
-    float16x4_t from = {0};
+    uint16x4_t from = {0};
     memcpy(&from, (const uint16_t *)x + i, (size_t)(n - i) * 2);
-    vf_store_part((float *)y + i, (vf)vcvt_f32_f16(from), n - i);
+    vf_store_part((float *)y + i, widened_halves(from), n - i);
   }
 }
 SIMD_INLINE simd_byte_kernel best_halves(void) { return widen_halves; }

@@ -5,6 +5,19 @@
 #ifndef TFLM_CY_SIMD_CONV_I8_NEON_H
 #define TFLM_CY_SIMD_CONV_I8_NEON_H
 
+/* A step's taps. Four vectors are one instruction. */
+SIMD_INLINE void load_taps8(const int NC, const int8_t *w, int8x16_t *taps) {
+  if (NC == 4) {
+    const int8x16x4_t four = vld1q_s8_x4(w);
+    UNROLL for (int j = 0; j < NC; j++) taps[j] = four.val[j];
+  } else if (NC == 2) {
+    const int8x16x2_t two = vld1q_s8_x2(w);
+    UNROLL for (int j = 0; j < NC; j++) taps[j] = two.val[j];
+  } else {
+    UNROLL for (int j = 0; j < NC; j++) taps[j] = vld1q_s8(w + j * VB);
+  }
+}
+
 #ifdef SIMD_DOTPROD
 enum { HALVES8 = 1 }; /* dwords of a column's sum */
 typedef struct { int32x4_t at[8][4][HALVES8]; } Running8;
@@ -15,7 +28,7 @@ typedef struct { int32x4_t at[8][4][HALVES8]; } Running8;
   {                                                                                                                             \
     int8x16_t taps[4];                                                                                                          \
     SIMD_NO_LOADS_EARLIER;                                                                                                      \
-    UNROLL for (int j = 0; j < NC; j++) taps[j] = vld1q_s8(W + (LANE * NC + j) * VB);                                           \
+    load_taps8(NC, W + LANE * NC * VB, taps);                                                                                   \
     UNROLL for (int p = 0; p < P; p++)                                                                                          \
       UNROLL for (int j = 0; j < NC; j++) SUMS.at[p][j][0] = vdotq_laneq_s32(SUMS.at[p][j][0], taps[j], X[p], LANE);            \
   }
@@ -31,8 +44,8 @@ typedef struct { int32x4_t at[8][4][HALVES8]; } Running8;
   {                                                                                                                             \
     int8x16_t taps[4], next[4];                                                                                                 \
     SIMD_NO_LOADS_EARLIER;                                                                                                      \
-    UNROLL for (int j = 0; j < NC; j++) taps[j] = vld1q_s8(W + (LANE * NC + j) * VB);                                           \
-    UNROLL for (int j = 0; j < NC; j++) next[j] = vld1q_s8(W + ((LANE + 1) * NC + j) * VB);                                     \
+    load_taps8(NC, W + LANE * NC * VB, taps);                                                                                   \
+    load_taps8(NC, W + (LANE + 1) * NC * VB, next);                                                                             \
     UNROLL for (int p = 0; p < P; p++) {                                                                                        \
       const int8x16_t u = (int8x16_t)vdupq_laneq_s32((int32x4_t)X[p], LANE), v = (int8x16_t)vdupq_laneq_s32((int32x4_t)X[p], LANE + 1); \
       UNROLL for (int j = 0; j < NC; j++) {                                                                                     \
@@ -66,7 +79,7 @@ SIMD_INLINE const int8_t *run_steps8(const int P, const int NC, const uint8_t *c
   }
   for (; steps > 0; steps--, at += 4, w += NC * VB) {
     int8x16_t taps[4];
-    UNROLL for (int j = 0; j < NC; j++) taps[j] = vld1q_s8(w + j * VB);
+    load_taps8(NC, w, taps);
     UNROLL for (int p = 0; p < P; p++) {
       const int8x16_t x = simd_i8(vb_set1_32(rows[p] + at));
       UNROLL for (int j = 0; j < NC; j++) add_step8(sums->at[p][j], taps[j], x);
@@ -79,11 +92,13 @@ SIMD_INLINE const int8_t *run_steps8(const int P, const int NC, const uint8_t *c
 SIMD_INLINE void multiply_steps8(const int P, const int NC, const Positions8 *t, const uint8_t *const *rows, const Panel8 *panel, Sums8 *sums) {
   const int32_t *offset = t->offsets, *const regular = offset + t->regular, *const end = offset + t->steps;
   const int8_t *w = panel->w;
+  const int pairs = panel->pairs;
+  const ptrdiff_t run = t->run;
   Running8 running;
   UNROLL for (int p = 0; p < P; p++)
     UNROLL for (int j = 0; j < NC; j++)
       UNROLL for (int i = 0; i < HALVES8; i++) running.at[p][j][i] = HALVES8 == 1 ? simd_i32(sums->whole[p][j]) : vdupq_n_s32(0);
-  for (; offset < regular; offset += t->run) w = run_steps8(P, NC, rows, *offset, t->run, panel->pairs, w, &running);
+  for (; offset < regular; offset += run) w = run_steps8(P, NC, rows, *offset, run, pairs, w, &running);
   for (; offset < end; offset++) w = run_steps8(P, NC, rows, *offset, 1, 0, w, &running);
   UNROLL for (int p = 0; p < P; p++)
     UNROLL for (int j = 0; j < NC; j++) {
@@ -96,12 +111,13 @@ SIMD_INLINE void multiply_steps8(const int P, const int NC, const Positions8 *t,
 SIMD_INLINE void multiply_row8(const int NC, const Positions8 *t, const Panel8 *panel, Sums8 *sums) {
   const uint8_t *row = t->x + t->offsets[0];
   const int8_t *w = panel->w;
+  const int pairs = panel->pairs;
   ptrdiff_t steps = t->steps;
   Running8 running; /* as of two positions, one for every second four steps */
   UNROLL for (int p = 0; p < 2; p++)
     UNROLL for (int j = 0; j < NC; j++)
       UNROLL for (int i = 0; i < HALVES8; i++) running.at[p][j][i] = vdupq_n_s32(0);
-  for (; panel->pairs && steps >= 8; steps -= 8, row += 32) {
+  for (; pairs && steps >= 8; steps -= 8, row += 32) {
     UNROLL for (int p = 0; p < 2; p++) {
       const int8x16_t x[1] = {vld1q_s8((const int8_t *)row + 16 * p)};
       Running8 one;
@@ -113,7 +129,7 @@ SIMD_INLINE void multiply_row8(const int NC, const Positions8 *t, const Panel8 *
       w += 4 * NC * VB;
     }
   }
-  run_steps8(1, NC, &row, 0, steps, panel->pairs, w, &running);
+  run_steps8(1, NC, &row, 0, steps, pairs, w, &running);
   UNROLL for (int j = 0; j < NC; j++)
     sums->whole[0][j] = vi_add(sums->whole[0][j], vi_add((vi)joined8(running.at[0][j]), (vi)joined8(running.at[1][j])));
 }

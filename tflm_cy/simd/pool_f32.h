@@ -55,7 +55,7 @@ static void max_pixel32(const float *x, const int64_t *taps, ptrdiff_t count, pt
 SIMD_INLINE vf sum_nine32(const float *x, const int64_t *taps, ptrdiff_t n) {
   vf a = vf_add_first(TAP32(2), TAP32(3)), b = vf_add_first(TAP32(4), TAP32(5));
   vf d = vf_add_first(vf_add_first(TAP32(0), TAP32(1)), TAP32(8)), e = vf_add_first(TAP32(6), TAP32(7));
-  return vf_add_first(vf_add_first(a, b), vf_add_first(d, e));
+  return vf_add_first(vf_add_first(a, b), SIMD_ISA == 128 ? vf_add_first(e, d) : vf_add_first(d, e));
 }
 
 /* The zeros that two or four taps lack change nothing: +0 added to the total, which begins as +0. */
@@ -76,7 +76,10 @@ SIMD_INLINE void average_vectors32(const int NV, const float *x, const int64_t *
   }
   for (ptrdiff_t g = 0; g < groups; g++, taps += 9)
 #pragma GCC unroll 4
-    for (int j = 0; j < NV; j++) total[j] = vf_add_first(total[j], sum_nine32(x + j * VL, taps, n - j * VL));
+    for (int j = 0; j < NV; j++) {
+      const vf sum = sum_nine32(x + j * VL, taps, n - j * VL);
+      total[j] = SIMD_ISA == 128 && n - j * VL < VL ? vf_add_first(sum, total[j]) : vf_add_first(total[j], sum);
+    }
 #pragma GCC unroll 4
   for (int j = 0; j < NV; j++) {
     const vf v = vf_minimum(vf_maximum(vf_mul(total[j], scale), low), high);

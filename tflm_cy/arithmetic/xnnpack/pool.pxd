@@ -3,6 +3,8 @@
 The taps of a window go filter column by filter column, in groups of nine; within a group the order is a tree:
 
     average: sum = sum + (((v2 + v3) + (v4 + v5)) + (((v0 + v1) + v8) + (v6 + v7)));  y = min(max(sum * (1 / taps inside), low), high)
+             of two NaN the first one's comes out; on aarch64 that of (v6 + v7) before that of v0, v1, v8, and behind the last
+             four channels a later group's before that of the sum
     maximum: m likewise with max;  first group y = min(max(m, low), high), later ones y = min(max(y, m), high)
 
 - Average: taps outside of the image and missing ones of the last group are +0. Maximum: a tap outside reads the nearest pixel inside, a
@@ -14,6 +16,7 @@ Source: XNNPACK's f32-avgpool, f32-maxpool, f32-argmaxpool and x32-unpool microk
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.xnnpack.lanes cimport (
     add8, bits8, f32x8, floats8, i32x8, less8, load8, load_part8, max8, min8, select8, splat8, store8, store_part8,
 )
@@ -102,7 +105,7 @@ cdef inline f32x8 sum_of_nine(const float** v, int64_t c, int64_t left) noexcept
     cdef f32x8 b = add8(lanes_of(v[4], c, left), lanes_of(v[5], c, left))
     cdef f32x8 d = add8(add8(lanes_of(v[0], c, left), lanes_of(v[1], c, left)), lanes_of(v[8], c, left))
     cdef f32x8 e = add8(lanes_of(v[6], c, left), lanes_of(v[7], c, left))
-    return add8(add8(a, b), add8(d, e))
+    return add8(add8(a, b), add8(e, d) if AARCH64 else add8(d, e))
 
 
 cdef inline f32x8 max_of_nine(const float** v, int64_t c, int64_t left) noexcept nogil:
@@ -116,15 +119,17 @@ cdef inline f32x8 max_of_nine(const float** v, int64_t c, int64_t left) noexcept
 cdef inline void average_pixel(const PoolShape* p, const float** at, float scale, float* y) noexcept nogil:
     cdef f32x8 low = splat8(p.low)
     cdef f32x8 high = splat8(p.high)
-    cdef f32x8 total
+    cdef f32x8 total, sum
     cdef int64_t c = 0
-    cdef int64_t g
+    cdef int64_t g, left
     while c < p.channels:
+        left = min(p.channels - c, <int64_t>(4 if AARCH64 else 8))
         total = splat8(0)
         for g in range(groups_of(p)):
-            total = add8(total, sum_of_nine(at + GROUP * g, c, p.channels - c))
-        put_lanes(y + c, min8(max8(total * splat8(scale), low), high), p.channels - c)
-        c += 8
+            sum = sum_of_nine(at + GROUP * g, c, left)
+            total = add8(sum, total) if AARCH64 and left < 4 else add8(total, sum)
+        put_lanes(y + c, min8(max8(total * splat8(scale), low), high), left)
+        c += left
 
 
 cdef inline void max_pixel(const PoolShape* p, const float** at, float* y) noexcept nogil:

@@ -1,4 +1,5 @@
-"""MEAN and SUM of int8 and uint8 in XNNPACK's arithmetic: exact sums, then one float32 multiplication and one addition, fused on aarch64.
+"""MEAN and SUM of int8 and uint8 in XNNPACK's arithmetic: exact sums, then one float32 multiplication and one addition, fused on aarch64, as are
+those that make the zero points' share.
 
     average_sums(sums, ready_average(x.scale, x.zero_point, y.scale, y.zero_point, n, True), -128, 127, y, outputs)
 
@@ -23,7 +24,7 @@ cdef inline Average ready_average(
     a.scale = x_scale / y_scale
     if mean:
         a.scale = a.scale * (<float>1.0 / <float>n)
-    a.offset = <float>y_zero_point - (<float>n * <float>x_zero_point) * a.scale
+    a.offset = product_plus(-(<float>n * <float>x_zero_point), a.scale, <float>y_zero_point)
     return a
 
 
