@@ -16,7 +16,6 @@ import numpy as np
 
 from cpython.buffer cimport PyBUF_STRIDED_RO, PyBuffer_IsContiguous, PyBuffer_Release, PyObject_GetBuffer
 from cpython.long cimport PyLong_AsLong, PyLong_AsLongAndOverflow
-from cpython.object cimport PyObject
 from cpython.pythread cimport PyThread_free_lock, PyThread_get_thread_ident
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy
@@ -282,7 +281,7 @@ cdef class Core:
         cdef Tensor* tensor
         if self.is_quick(index, subgraph_index) and type(value) is ndarray:
             tensor = &g.tensors[PyLong_AsLong(index)]
-            if (fields(value).descr == <PyObject*>DTYPE_OF[tensor.type] and not is_constant(tensor) and fits(fields(value), tensor)
+            if (value.dtype is DTYPE_OF[tensor.type] and not is_constant(tensor) and fits(fields(value), tensor)
                     and not is_internal(&g.graph, tensor.index)):
                 memcpy(tensor.data, fields(value).data, tensor.bytes)
                 note_write(g, tensor.index)
