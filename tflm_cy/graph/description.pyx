@@ -12,7 +12,7 @@ from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.strings cimport load_strings, store_strings
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
-    BFLOAT16, CONSTANT, DYNAMIC, MAX_RANK, RESOURCE, STRING, VARIANT, Tensor, bytes_of, count, is_packed, shape_of, type_name,
+    BFLOAT16, CONSTANT, DYNAMIC, MAX_RANK, RESOURCE, STRING, VARIANT, Tensor, bytes_of, is_packed, shape_of, type_name,
 )
 from tflm_cy.graph.view cimport view_of
 from tflm_cy.schema.slots cimport SUBGRAPH_TENSORS, TENSOR_NAME
