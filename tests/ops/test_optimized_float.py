@@ -337,7 +337,9 @@ def test_int4_weights_are_moved_up_by_seven(rows):
     same(y, want)
 
 
-@pytest.mark.skipif(not AARCH64, reason="elsewhere all powers are Eigen's")
+@pytest.mark.skipif(
+    not AARCH64, reason="a definition of aarch64: there some powers are the C library's, elsewhere all are Eigen's"
+)
 def test_powers_behind_blocks_of_four_are_the_c_library_s():
     x = np.linspace(0.5, 2.5, 7, dtype=F).reshape(1, 1, 7, 1)
     y = compute("LOCAL_RESPONSE_NORMALIZATION", [feed(x)], feed(x), [x], radius=0, bias=1.0, alpha=1.0, beta=0.75)

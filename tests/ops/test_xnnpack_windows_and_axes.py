@@ -35,7 +35,7 @@ def test_averages_leave_padding_out_of_the_count():
     same(pool("AVERAGE_POOL_2D", x, (2, 2), (1, 2, 2, 1), "SAME").ravel(), [2.5, 3, 3.5, 4])
 
 
-@pytest.mark.skipif(not AARCH64, reason="elsewhere a NaN becomes the lowest value")
+@pytest.mark.skipif(not AARCH64, reason="a definition of aarch64: elsewhere a NaN becomes the lowest value")
 @pytest.mark.parametrize("channels", [3, 4, 13])
 def test_which_nan_an_average_has_on_aarch64(channels):
     """The order of the sums of nine; their own comes last in whole fours of channels, and first in what is left."""

@@ -15,40 +15,30 @@ cdef extern from *:
     """
     #include <stdint.h>
     #include <string.h>
-    #if defined(__x86_64__) && defined(__GNUC__)
-    #ifdef __AVX__
-    #define TFLM_CY_ORDERED(NAME, TYPE, OP) \
-      static inline TYPE NAME(TYPE a, TYPE b) { __asm__("v" OP " %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a; }
-    #else
-    #define TFLM_CY_ORDERED(NAME, TYPE, OP) \
-      static inline TYPE NAME(TYPE a, TYPE b) { __asm__(OP " %1, %0" : "+x"(a) : "x"(b)); return a; }
-    #endif
-    typedef float tflm_cy_four __attribute__((vector_size(16)));
-    TFLM_CY_ORDERED(tflm_cy_add_four, tflm_cy_four, "addps")
-    TFLM_CY_ORDERED(tflm_cy_mul_four, tflm_cy_four, "mulps")
-    TFLM_CY_ORDERED(tflm_cy_add_f32, float, "addss")
-    TFLM_CY_ORDERED(tflm_cy_mul_f32, float, "mulss")
-    TFLM_CY_ORDERED(tflm_cy_add_f64, double, "addsd")
-    TFLM_CY_ORDERED(tflm_cy_mul_f64, double, "mulsd")
+    /* Of each operation what it is called, and the instruction of x86 and of aarch64. */
+    #if defined(__x86_64__) && defined(__GNUC__) && defined(__AVX__)
+    #define TFLM_CY_ORDERED(NAME, TYPE, OP, X86, ARM) \
+      static inline TYPE NAME(TYPE a, TYPE b) { __asm__("v" X86 " %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a; }
+    #elif defined(__x86_64__) && defined(__GNUC__)
+    #define TFLM_CY_ORDERED(NAME, TYPE, OP, X86, ARM) \
+      static inline TYPE NAME(TYPE a, TYPE b) { __asm__(X86 " %1, %0" : "+x"(a) : "x"(b)); return a; }
     #elif defined(__aarch64__) && defined(__GNUC__)
-    #define TFLM_CY_ORDERED(NAME, TYPE, OP) \
-      static inline TYPE NAME(TYPE a, TYPE b) { TYPE y; __asm__(OP : "=w"(y) : "w"(a), "w"(b)); return y; }
-    typedef float tflm_cy_four __attribute__((vector_size(16)));
-    TFLM_CY_ORDERED(tflm_cy_add_four, tflm_cy_four, "fadd %0.4s, %1.4s, %2.4s")
-    TFLM_CY_ORDERED(tflm_cy_mul_four, tflm_cy_four, "fmul %0.4s, %1.4s, %2.4s")
-    TFLM_CY_ORDERED(tflm_cy_add_f32, float, "fadd %s0, %s1, %s2")
-    TFLM_CY_ORDERED(tflm_cy_mul_f32, float, "fmul %s0, %s1, %s2")
-    TFLM_CY_ORDERED(tflm_cy_add_f64, double, "fadd %d0, %d1, %d2")
-    TFLM_CY_ORDERED(tflm_cy_mul_f64, double, "fmul %d0, %d1, %d2")
-    TFLM_CY_ORDERED(tflm_cy_max_f32, float, "fmax %s0, %s1, %s2")
+    #define TFLM_CY_ORDERED(NAME, TYPE, OP, X86, ARM) \
+      static inline TYPE NAME(TYPE a, TYPE b) { TYPE y; __asm__(ARM : "=w"(y) : "w"(a), "w"(b)); return y; }
     #define TFLM_CY_MAX_F32
+    static inline float tflm_cy_max_f32(float a, float b) { float y; __asm__("fmax %s0, %s1, %s2" : "=w"(y) : "w"(a), "w"(b)); return y; }
     #else
-    #define TFLM_CY_ORDERED(NAME, TYPE, OP) static inline TYPE NAME(TYPE a, TYPE b) { return a != a ? a + a : a OP b; }
-    TFLM_CY_ORDERED(tflm_cy_add_f32, float, +)
-    TFLM_CY_ORDERED(tflm_cy_mul_f32, float, *)
-    TFLM_CY_ORDERED(tflm_cy_add_f64, double, +)
-    TFLM_CY_ORDERED(tflm_cy_mul_f64, double, *)
+    #define TFLM_CY_ORDERED(NAME, TYPE, OP, X86, ARM) static inline TYPE NAME(TYPE a, TYPE b) { return a != a ? a + a : a OP b; }
     #define TFLM_CY_NO_FOURS
+    #endif
+    TFLM_CY_ORDERED(tflm_cy_add_f32, float, +, "addss", "fadd %s0, %s1, %s2")
+    TFLM_CY_ORDERED(tflm_cy_mul_f32, float, *, "mulss", "fmul %s0, %s1, %s2")
+    TFLM_CY_ORDERED(tflm_cy_add_f64, double, +, "addsd", "fadd %d0, %d1, %d2")
+    TFLM_CY_ORDERED(tflm_cy_mul_f64, double, *, "mulsd", "fmul %d0, %d1, %d2")
+    #ifndef TFLM_CY_NO_FOURS
+    typedef float tflm_cy_four __attribute__((vector_size(16)));
+    TFLM_CY_ORDERED(tflm_cy_add_four, tflm_cy_four, +, "addps", "fadd %0.4s, %1.4s, %2.4s")
+    TFLM_CY_ORDERED(tflm_cy_mul_four, tflm_cy_four, *, "mulps", "fmul %0.4s, %1.4s, %2.4s")
     #endif
     #ifdef TFLM_CY_NO_FOURS
     #define TFLM_CY_FOURS(OP)

@@ -14,20 +14,11 @@ from tflm_cy.arithmetic.nan_order cimport add_runs
 cdef extern from *:
     """
     #include "x86.h"
-    /* 1, -1 or 0; NaN and both zeros become 0. Compiled twice where a CPU may have wider vectors. */
-    #define TFLM_CY_SIGN(NAME, TYPE) \
-      static void NAME(const TYPE *x, TYPE *y, int64_t n) { for (int64_t i = 0; i < n; i++) y[i] = (TYPE)((TYPE)(x[i] > 0) - (TYPE)(x[i] < 0)); }
-    #if defined(__x86_64__) && defined(__GNUC__)
+    /* 1, -1 or 0; NaN and both zeros become 0. */
     #define TFLM_CY_SIGNS(NAME, TYPE) \
-      TFLM_CY_SIGN(NAME##_base, TYPE) \
-      __attribute__((target("avx2"))) TFLM_CY_SIGN(NAME##_avx2, TYPE) \
-      static inline void NAME(const TYPE *x, TYPE *y, int64_t n) { \
-        if (x86_features() & X86_AVX2) NAME##_avx2(x, y, n); \
-        else NAME##_base(x, y, n); \
-      }
-    #else
-    #define TFLM_CY_SIGNS(NAME, TYPE) TFLM_CY_SIGN(NAME, TYPE)
-    #endif
+      X86_TWICE(NAME, (const TYPE *x, TYPE *y, int64_t n), (x, y, n), { \
+        for (int64_t i = 0; i < n; i++) y[i] = (TYPE)((TYPE)(x[i] > 0) - (TYPE)(x[i] < 0)); \
+      })
     TFLM_CY_SIGNS(tflm_cy_sign_f32, float)
     TFLM_CY_SIGNS(tflm_cy_sign_f64, double)
     TFLM_CY_SIGNS(tflm_cy_sign_s32, int32_t)
@@ -193,9 +184,10 @@ cdef inline FakeQuantization fake_quantization(float low, float high, int bits) 
 
 
 cdef inline void fake_quantize(const FakeQuantization* q, const float* x, float* y, int64_t n) noexcept nogil:
-    cdef int64_t first
-    for first in range(0, n, 1024):
-        fake_quantize_block(q, x + first, y + first, min(n - first, <int64_t>1024))
+    cdef int64_t done = 0
+    while done < n:
+        fake_quantize_block(q, x + done, y + done, min(n - done, <int64_t>NEAR))
+        done += NEAR
 
 
 cdef inline void fake_quantize_block(const FakeQuantization* q, const float* x, float* y, int64_t n) noexcept nogil:

@@ -100,9 +100,9 @@ cdef inline void select_blocks(
 ) noexcept nogil:
     """n is at least BLOCK. The last block may overlap the one before: to choose once more changes nothing, even where y is x or z."""
     cdef Word[BLOCK] block
-    cdef int64_t first, at, i
-    for first in range(0, n, 16):
-        at = min(first, n - BLOCK)
+    cdef int64_t number, at, i
+    for number in range((n + BLOCK - 1) / BLOCK):
+        at = min(number * BLOCK, n - BLOCK)
         for i in range(BLOCK):
             block[i] = chosen(c[at + i], x[(at + i) * x_step], z[(at + i) * z_step])
         memcpy(y + at, block, sizeof(block))

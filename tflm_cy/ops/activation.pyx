@@ -31,13 +31,13 @@ from tflm_cy.arithmetic.optimized.activation cimport (
 )
 from tflm_cy.arithmetic.optimized.addition cimport five_fold
 from tflm_cy.arithmetic.rescale cimport power_of_two
-from tflm_cy.arithmetic.signatures cimport BinaryKernel
+from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
 from tflm_cy.ops.activation_rows cimport use_rows
 from tflm_cy.ops.elementwise cimport (
-    Binary, Unary, UnaryKernel, check_same_type, check_zero_point_0, gives_zeros, prepare_binary, prepare_unary,
-    required_input, rescale_of, type_limits, use_lookup,
+    Binary, Unary, check_same_type, check_zero_point_0, gives_zeros, prepare_binary, prepare_unary, required_input, rescale_of,
+    type_limits, use_lookup,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE, LEAKY_RELU_ALPHA

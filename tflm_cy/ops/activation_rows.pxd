@@ -5,8 +5,9 @@ from tflm_cy.arithmetic.activation cimport tanh_half_run
 from tflm_cy.arithmetic.eigen cimport logistic_vectors
 from tflm_cy.arithmetic.optimized.activation cimport logistic_run_eigen
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.graph.tensor cimport FLOAT16
-from tflm_cy.ops.elementwise cimport Unary, UnaryKernel
+from tflm_cy.ops.elementwise cimport Unary
 from tflm_cy.simd.table cimport row_kernels
 
 

@@ -21,13 +21,13 @@ from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.half cimport halves_to_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.micro.cast cimport store_nearest_s16, store_nearest_s32, store_nearest_s8, store_nearest_u32
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT4, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, Tensor, count, type_name,
     type_size,
 )
 from tflm_cy.ops.elementwise cimport Values, check_arity, required_input, share_single, values_of_units
-from tflm_cy.simd.bytes cimport ByteKernel
 from tflm_cy.simd.table cimport kernels
 
 ctypedef void (*Direct)(const void* x, void* y, int64_t n) noexcept nogil
@@ -236,7 +236,7 @@ cdef Direct tail_from_f32(int y) noexcept nogil:
     return <Direct>f32_to_u32_tail if y == UINT32 else NULL
 
 
-cdef ByteKernel widen_halves = NULL
+cdef UnaryKernel widen_halves = NULL
 
 
 cdef void direct_halves(const void* x, void* y, int64_t n) noexcept nogil:

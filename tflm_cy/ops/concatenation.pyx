@@ -16,6 +16,7 @@ from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
 from tflm_cy.arithmetic.lookup cimport lookup_8
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, UINT32,
@@ -27,7 +28,6 @@ from tflm_cy.ops.operand cimport (
 )
 from tflm_cy.schema.option_slots cimport CONCATENATION_AXIS, CONCATENATION_FUSED_ACTIVATION_FUNCTION, PACK_AXIS, PACK_VALUES_COUNT
 from tflm_cy.schema.table cimport table_i8, table_i32
-from tflm_cy.simd.bytes cimport ByteKernel
 from tflm_cy.simd.table cimport kernels
 
 
@@ -40,7 +40,7 @@ cdef struct Piece:               # what one input gives to each row of the outpu
 cdef struct Join:
     int64_t rows                 # product of the dimensions before the axis
     int64_t row                  # bytes of the output's row; int4: elements
-    ByteKernel lookup            # of what has a table
+    UnaryKernel lookup            # of what has a table
     Piece* pieces
 
 
@@ -50,7 +50,7 @@ cdef Join* new_join(Context context, Node* node) except NULL:
     join.pieces = <Piece*>(join + 1)
     join.lookup = kernels().bytes.lookup
     if join.lookup == NULL:
-        join.lookup = <ByteKernel>lookup_8
+        join.lookup = <UnaryKernel>lookup_8
     node.data = join
     return join
 

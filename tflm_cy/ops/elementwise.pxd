@@ -20,12 +20,11 @@ from tflm_cy.arithmetic.lookup cimport lookup_8
 from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
 from tflm_cy.arithmetic.rescale cimport ready, ready_below_one
 from tflm_cy.arithmetic.addition cimport Range64
-from tflm_cy.arithmetic.signatures cimport BinaryKernel
+from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, IterationSpace, Node, WorkFunction, iteration_space, position_space
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
 from tflm_cy.simd.table cimport kernels
 
-ctypedef void (*UnaryKernel)(const void* params, const void* x, void* y, int64_t n) noexcept nogil
 
 cdef struct Binary:
     Broadcast plan

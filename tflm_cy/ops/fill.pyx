@@ -41,23 +41,14 @@ from tflm_cy.graph.refusal import LateRefusalError
 cdef extern from *:
     """
     #include "x86.h"
-    /* A row for each depth: on where an index is that depth, else off. Compiled twice where a CPU may have wider vectors. */
-    #define TFLM_CY_MARK(NAME, TYPE) \
-      static void NAME(const int32_t *restrict indices, int64_t n, int32_t depth, TYPE on, TYPE off, TYPE *restrict y, int64_t row) { \
+    /* A row for each depth: on where an index is that depth, else off. */
+    #define TFLM_CY_MARKS(NAME, TYPE) \
+      X86_TWICE( \
+          NAME, (const int32_t *restrict indices, int64_t n, int32_t depth, TYPE on, TYPE off, TYPE *restrict y, int64_t row), \
+          (indices, n, depth, on, off, y, row), { \
         for (int32_t d = 0; d < depth; d++, y += row) \
           for (int64_t i = 0; i < n; i++) y[i] = off ^ ((on ^ off) & (TYPE)-(int32_t)(indices[i] == d)); \
-      }
-    #if defined(__x86_64__) && defined(__GNUC__)
-    #define TFLM_CY_MARKS(NAME, TYPE) \
-      TFLM_CY_MARK(NAME##_base, TYPE) \
-      __attribute__((target("avx2"))) TFLM_CY_MARK(NAME##_avx2, TYPE) \
-      static inline void NAME(const int32_t *indices, int64_t n, int32_t depth, TYPE on, TYPE off, TYPE *y, int64_t row) { \
-        if (x86_features() & X86_AVX2) NAME##_avx2(indices, n, depth, on, off, y, row); \
-        else NAME##_base(indices, n, depth, on, off, y, row); \
-      }
-    #else
-    #define TFLM_CY_MARKS(NAME, TYPE) TFLM_CY_MARK(NAME, TYPE)
-    #endif
+      })
     TFLM_CY_MARKS(tflm_cy_mark_8, uint8_t)
     TFLM_CY_MARKS(tflm_cy_mark_32, uint32_t)
     TFLM_CY_MARKS(tflm_cy_mark_64, uint64_t)

@@ -20,14 +20,14 @@ from tflm_cy.arithmetic.pointwise cimport (
     Buckets, FakeQuantization, accumulate_f32, accumulate_u32, accumulate_unbounded_f32, atan2_f32, atan2_f64, atan2_half, bucketize,
     complex_magnitude, every_second, fake_quantization, fake_quantize, shift_right, sign_of, xor_bits,
 )
-from tflm_cy.arithmetic.signatures cimport BinaryKernel
+from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT16, UINT32,
     count, same_shape, type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
-from tflm_cy.ops.elementwise cimport Binary, Unary, UnaryKernel, check_same_type, prepare_binary, prepare_unary, required_input
+from tflm_cy.ops.elementwise cimport Binary, Unary, check_same_type, prepare_binary, prepare_unary, required_input
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_bytes, want_element, want_type_of
 from tflm_cy.schema.option_slots cimport BUCKETIZE_BOUNDARIES, FAKE_QUANT_MAX, FAKE_QUANT_MIN, FAKE_QUANT_NARROW_RANGE, FAKE_QUANT_NUM_BITS
 from tflm_cy.schema.table cimport Vector, load_u32, table_bool, table_f32, table_i32, table_vector

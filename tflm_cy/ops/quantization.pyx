@@ -23,13 +23,12 @@ from tflm_cy.arithmetic.optimized.conversion cimport (
     quantize_split,
 )
 from tflm_cy.arithmetic.rescale cimport ready_up
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, defers, register
 from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, INT2, INT4, INT8, INT16, INT32, UINT8, Tensor, count_range, is_constant, type_name,
 )
-from tflm_cy.ops.elementwise cimport (
-    Unary, UnaryKernel, check_zero_point_0, invoke_unary, prepare_unary, required_input, rescale_of, type_limits,
-)
+from tflm_cy.ops.elementwise cimport Unary, check_zero_point_0, invoke_unary, prepare_unary, required_input, rescale_of, type_limits
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.simd.table cimport kernels
 

@@ -26,7 +26,7 @@ from tflm_cy.arithmetic.optimized.softmax cimport (
     softmax_rows_table,
 )
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
-from tflm_cy.arithmetic.signatures cimport LookupBytes
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.arithmetic.softmax cimport (
     ExpTable,
     LogRange,
@@ -58,7 +58,7 @@ cdef struct Softmax:
     float exponentials[256]      # 8 bit, optimized arithmetic
     uint16_t exponentials_16[256]
     const RowKernels* fast       # float32, optimized arithmetic
-    LookupBytes lookup           # 8 bit, optimized arithmetic
+    UnaryKernel lookup           # 8 bit, optimized arithmetic
     WorkFunction work
 
 

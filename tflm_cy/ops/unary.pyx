@@ -17,6 +17,7 @@ from tflm_cy.arithmetic.fixed_point cimport Range32, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16
 from tflm_cy.arithmetic.micro.unary cimport rsqrt_s16
 from tflm_cy.arithmetic.multipliers cimport Multiplier
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.arithmetic.unary cimport (
     Abs, Sqrt, abs_f32, abs_q, abs_s16, abs_whole, ceil_f32, cos_f32, exp_f32, floor_f32, floor_half, log_f32, neg_f32, neg_half, neg_whole,
     not_bool, round_f32, round_half, rsqrt_f32, rsqrt_s8, sin_f32, sqrt_f32, sqrt_q, sqrt_s16, square_f32, table_exp, table_log,
@@ -25,8 +26,8 @@ from tflm_cy.arithmetic.unary cimport (
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
-    Unary, UnaryKernel, check_same_type, check_zero_point_0, gives_zeros, is_quantized, prepare_unary, rescale_of,
-    required_input, type_limits, use_lookup, without_scales,
+    Unary, check_same_type, check_zero_point_0, gives_zeros, is_quantized, prepare_unary, rescale_of, required_input, type_limits,
+    use_lookup, without_scales,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.simd.table cimport kernels

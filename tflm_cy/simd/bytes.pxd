@@ -11,14 +11,12 @@ int64, else int32.
 """
 from libc.stdint cimport int64_t, uint8_t
 
-from tflm_cy.arithmetic.signatures cimport TransposeBlocks
+from tflm_cy.arithmetic.signatures cimport TransposeBlocks, UnaryKernel
 
-
-ctypedef void (*ByteKernel)(const void* params, const void* x, void* y, int64_t n) noexcept nogil
 
 cdef struct ByteKernels:
-    ByteKernel lookup
-    ByteKernel lookup_split
-    ByteKernel widen_halves
+    UnaryKernel lookup
+    UnaryKernel lookup_split
+    UnaryKernel widen_halves
     TransposeBlocks[4] transpose
     void (*arg_rows)(const uint8_t* x, int64_t rows, int64_t n, int flip, bint wide, void* y) noexcept nogil

@@ -1,11 +1,12 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from tflm_cy.arithmetic.optimized.conversion cimport BYTE_BLOCK, SplitBytes
-from tflm_cy.simd.bytes cimport ByteKernel, ByteKernels
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
+from tflm_cy.simd.bytes cimport ByteKernels
 
 cdef extern from "bytes.h" nogil:
-    ByteKernel best_lookup() noexcept
-    ByteKernel best_halves() noexcept
+    UnaryKernel best_lookup() noexcept
+    UnaryKernel best_halves() noexcept
     void arg_rows(const uint8_t* x, int64_t rows, int64_t n, int flip, bint wide, void* y) noexcept
 
 cdef extern from "transpose_blocks.h" nogil:
@@ -14,7 +15,7 @@ cdef extern from "transpose_blocks.h" nogil:
     void transpose_4(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept
     void transpose_8(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept
 
-cdef ByteKernel byte_lookup = NULL
+cdef UnaryKernel byte_lookup = NULL
 
 
 cdef void lookup_split_bytes(const void* params, const void* x, void* y, int64_t n) noexcept nogil:

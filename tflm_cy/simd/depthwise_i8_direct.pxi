@@ -75,22 +75,13 @@ cdef void pack_direct_i8(DepthwiseI8* d) noexcept nogil:
             first = g.oc - VL
         for lane in range(VL):
             channel = min(first + lane, g.oc - 1)
-            at[lane] = direct_bias(d, channel)
+            at[lane] = bias_of(d, channel, d.x_zero_point)
             if d.finish == NULL:
                 (<float*>at)[VL + lane] = d.out.scales[channel]
             at[2 * VL + lane] = <int32_t>(channel / multiplier - first / multiplier)
             for tap in range(g.kh * g.kw):
                 at[(HEAD8 + tap) * VL + lane] = weight_at(d, tap * g.oc + channel) & 0xFFFF
         at += (HEAD8 + g.kh * g.kw) * VL
-
-
-cdef int32_t direct_bias(const DepthwiseI8* d, ptrdiff_t channel) noexcept nogil:
-    """With the zero points' share."""
-    cdef int64_t sum = 0
-    cdef ptrdiff_t tap
-    for tap in range(d.shape.kh * d.shape.kw):
-        sum += weight_at(d, tap * d.shape.oc + channel)
-    return <int32_t>(<uint32_t>d.out.bias[channel] - <uint32_t>(d.x_zero_point * sum) + raised_by(d.magic_bias))
 
 
 cdef void run_direct_i8(const DepthwiseI8* d, const void* x, void* scratch, void* y) noexcept nogil:

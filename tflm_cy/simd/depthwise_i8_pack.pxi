@@ -26,7 +26,7 @@ cdef void pack_depthwise_i8(DepthwiseI8* d) noexcept nogil:
     for v in range(VB * blocks_of(d)):
         channel = channel_of(d, v)
         if channel < g.oc:
-            bias[v] = bias_of(d, channel)
+            bias[v] = bias_of(d, channel, d.x_zero_point + value_offset(d.is_signed))
             if d.finish == NULL:
                 scales[v] = d.out.scales[channel]
     pack_blocks(d, <int8_t*>at)
@@ -71,9 +71,8 @@ cdef int32_t tap_of(int32_t weight) noexcept nogil:
     return SIMD_LEAST if weight < SIMD_LEAST else 127 if weight > 127 else weight
 
 
-cdef int32_t bias_of(const DepthwiseI8* d, ptrdiff_t channel) noexcept nogil:
+cdef int32_t bias_of(const DepthwiseI8* d, ptrdiff_t channel, int32_t x_zero) noexcept nogil:
     """With the zero points' share."""
-    cdef int32_t x_zero = d.x_zero_point + value_offset(d.is_signed)
     cdef int64_t sum = 0
     cdef ptrdiff_t tap
     for tap in range(taps_of(d)):

@@ -5,16 +5,14 @@ Those of the first group take `params` as the scalar definitions of arithmetic/x
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from tflm_cy.simd.bytes cimport ByteKernel
-
-ctypedef void (*PairKernel)(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept nogil
+from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 
 cdef struct ElementwiseI8Kernels:
-    PairKernel[2] add            # Sum8
-    PairKernel[2] multiply       # Product8
-    ByteKernel[2] quantize       # Quantize8: from float32
-    ByteKernel[2] dequantize     # Dequantize8: to float32
-    ByteKernel[2] rescale        # Rescale8 of 16 bits; NULL: its table serves
+    BinaryKernel[2] add            # Sum8
+    BinaryKernel[2] multiply       # Product8
+    UnaryKernel[2] quantize       # Quantize8: from float32
+    UnaryKernel[2] dequantize     # Dequantize8: to float32
+    UnaryKernel[2] rescale        # Rescale8 of 16 bits; NULL: its table serves
     # sums[c] += the sum of x[r, c] over the rows
     void (*sum_rows)(const uint8_t* x, int64_t rows, int64_t columns, bint is_signed, int32_t* sums) noexcept nogil
     # sums[r] += the sum of x[r, c] over the columns

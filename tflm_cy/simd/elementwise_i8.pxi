@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.arithmetic.xnnpack.quantized_elementwise cimport Dequantize8, Product8, Quantize8, Rescale8, Sum8
-from tflm_cy.simd.bytes cimport ByteKernel
 from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
 
 cdef extern from "elementwise_i8.h" nogil:
@@ -15,8 +15,8 @@ cdef extern from "elementwise_i8.h" nogil:
         pass
     ctypedef struct struct_rescale8:
         pass
-    ByteKernel rescale_s8
-    ByteKernel rescale_u8
+    UnaryKernel rescale_s8
+    UnaryKernel rescale_u8
     void add_s8(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
     void add_u8(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
     void multiply_s8(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept

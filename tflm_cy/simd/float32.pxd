@@ -9,11 +9,9 @@ prelu_one_signed those of AVX2.
 """
 from libc.stdint cimport int64_t
 
-from tflm_cy.arithmetic.signatures cimport BinaryKernel
-
+from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 
 ctypedef void (*RowsKernel)(const void* params, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept nogil
-ctypedef void (*MapKernel)(const void* params, const void* x, void* y, int64_t n) noexcept nogil
 
 cdef struct Float32Kernels:
     BinaryKernel add
@@ -27,13 +25,13 @@ cdef struct Float32Kernels:
     RowsKernel mul_rows
     RowsKernel prelu_rows
     RowsKernel prelu_signed_rows
-    MapKernel relu
-    MapKernel leaky
-    MapKernel leaky_signed
-    MapKernel hard_swish
-    MapKernel logistic
-    MapKernel tanh
-    MapKernel exp
-    MapKernel elu
-    MapKernel gelu
-    MapKernel gelu_tanh
+    UnaryKernel relu
+    UnaryKernel leaky
+    UnaryKernel leaky_signed
+    UnaryKernel hard_swish
+    UnaryKernel logistic
+    UnaryKernel tanh
+    UnaryKernel exp
+    UnaryKernel elu
+    UnaryKernel gelu
+    UnaryKernel gelu_tanh

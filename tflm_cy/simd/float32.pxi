@@ -1,9 +1,8 @@
 # What a few instructions compute is written in vectors of this instruction set (float32.h); the polynomials are the definition itself, compiled for it.
 from libc.stdint cimport int64_t
 
-from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.arithmetic.xnnpack.unary cimport EXP2_32, Parameters, elu8_avx512, exp8, gelu8, gelu_tanh8, logistic8_avx512, map8, map_ahead8, tanh8
-from tflm_cy.simd.float32 cimport Float32Kernels, MapKernel, RowsKernel
+from tflm_cy.simd.float32 cimport Float32Kernels, RowsKernel
 
 cdef extern from "float32.h" nogil:
     void add_run32(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept

@@ -4,19 +4,19 @@
 
 Every step is computed in float32 lanes and rounded to float16 where the definition says so.
 """
-from tflm_cy.simd.float32 cimport MapKernel
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 
 cdef struct HalfKernels:
-    MapKernel square
-    MapKernel floor
-    MapKernel ceil
-    MapKernel round
-    MapKernel clamp
-    MapKernel rsqrt
-    MapKernel sqrt
-    MapKernel hard_swish
-    MapKernel exp
-    MapKernel sin
-    MapKernel cos
-    MapKernel gelu
-    MapKernel gelu_tanh
+    UnaryKernel square
+    UnaryKernel floor
+    UnaryKernel ceil
+    UnaryKernel round
+    UnaryKernel clamp
+    UnaryKernel rsqrt
+    UnaryKernel sqrt
+    UnaryKernel hard_swish
+    UnaryKernel exp
+    UnaryKernel sin
+    UnaryKernel cos
+    UnaryKernel gelu
+    UnaryKernel gelu_tanh

@@ -1,6 +1,5 @@
 from libc.stdint cimport int64_t
 
-from tflm_cy.simd.float32 cimport MapKernel
 from tflm_cy.simd.halves cimport HalfKernels
 
 cdef extern from "halves.h" nogil:

@@ -9,10 +9,9 @@ from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.multipliers cimport Rescale
 from tflm_cy.arithmetic.shapes cimport Pool2D, Resize
-from tflm_cy.arithmetic.signatures cimport BinaryKernel
+from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 
 
-ctypedef void (*UnaryLoop)(const void* params, const void* x, void* y, int64_t n) noexcept nogil
 ctypedef int (*PoolLoop)(const Pool2D* p, const void* x, void* y) noexcept nogil
 ctypedef void (*ResizeLoop)(const Resize* r, const void* x, void* y) noexcept nogil
 
@@ -21,9 +20,9 @@ cdef struct LoopKernels:
     BinaryKernel prelu
     BinaryKernel maximum
     BinaryKernel minimum
-    UnaryLoop relu
-    UnaryLoop clip
-    UnaryLoop leaky_relu
+    UnaryKernel relu
+    UnaryKernel clip
+    UnaryKernel leaky_relu
     # bytes
     bint (*fits)(const Rescale* r) noexcept nogil
     BinaryKernel sum_8

@@ -12,8 +12,9 @@
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t
 
+
 from tflm_cy.arithmetic.multipliers cimport Multiplier
-from tflm_cy.simd.bytes cimport ByteKernel
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 
 cdef struct LstmI8:
     ptrdiff_t inputs
@@ -43,5 +44,5 @@ cdef struct LstmI8Kernels:
     void (*plan)(LstmI8* s) noexcept nogil
     void (*pack)(LstmI8* s, int gate, const int8_t* w, const int8_t* r, const int32_t* bias) noexcept nogil
     void (*step)(const LstmI8* s, const int8_t* x, int8_t* h, int16_t* c, int8_t* y, void* scratch) noexcept nogil
-    ByteKernel logistic
-    ByteKernel tanh
+    UnaryKernel logistic
+    UnaryKernel tanh

@@ -2,15 +2,15 @@
 
     table.unary_f32.sin(&parameters, x, y, n)        # map8(sin8, ...)
 """
-from tflm_cy.simd.float32 cimport MapKernel
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 
 cdef struct UnaryF32Kernels:
-    MapKernel neg
-    MapKernel square
-    MapKernel round_down
-    MapKernel round_up
-    MapKernel round_nearest
-    MapKernel sin
-    MapKernel cos
-    MapKernel sqrt                   # these two of the AVX-512 generation; NULL elsewhere
-    MapKernel rsqrt
+    UnaryKernel neg
+    UnaryKernel square
+    UnaryKernel round_down
+    UnaryKernel round_up
+    UnaryKernel round_nearest
+    UnaryKernel sin
+    UnaryKernel cos
+    UnaryKernel sqrt                   # these two of the AVX-512 generation; NULL elsewhere
+    UnaryKernel rsqrt

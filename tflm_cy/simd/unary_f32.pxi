@@ -1,14 +1,14 @@
 from libc.stdint cimport int64_t
 
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.arithmetic.xnnpack.unary cimport (
     Parameters, cos8, map8, map_ahead8, neg8, round_down8, round_nearest8, round_up8, sin8, square8,
 )
-from tflm_cy.simd.float32 cimport MapKernel
 from tflm_cy.simd.unary_f32 cimport UnaryF32Kernels
 
 cdef extern from "float32.h" nogil:
-    MapKernel sqrt_run32
-    MapKernel rsqrt_run32
+    UnaryKernel sqrt_run32
+    UnaryKernel rsqrt_run32
 
 
 cdef void neg_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:

@@ -20,7 +20,7 @@ from tflm_cy.arithmetic.optimized.conversion cimport ties_to_even
 from tflm_cy.arithmetic.optimized.reduction cimport aligned_start, sum_of_row
 from tflm_cy.arithmetic.optimized.reduction_neon cimport largest_neon
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
-from tflm_cy.arithmetic.signatures cimport LookupBytes
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.arithmetic.softmax cimport input8, output8, row_maximum
 
 
@@ -153,7 +153,7 @@ cdef inline void set_probabilities(output8* y, const float* exponentials, int64_
 
 
 cdef inline void softmax_rows_table(
-    const float* table, const input8* x, output8* y, int64_t rows, int64_t depth, float y_scale, int32_t y_zero_point, LookupBytes lookup,
+    const float* table, const input8* x, output8* y, int64_t rows, int64_t depth, float y_scale, int32_t y_zero_point, UnaryKernel lookup,
 ) noexcept nogil:
     """Of long rows each distance from the maximum is computed once. lookup: a vector kernel, or NULL."""
     cdef float[ROWS * LONG_ROW] values
@@ -225,7 +225,7 @@ cdef inline void softmax_rows_16(
 
 # ---- LOG_SOFTMAX
 cdef inline void set_logarithms(
-    const input8* x, input8* y, int64_t depth, float scale, float less, int32_t y_zero_point, LookupBytes lookup,
+    const input8* x, input8* y, int64_t depth, float scale, float less, int32_t y_zero_point, UnaryKernel lookup,
 ) noexcept nogil:
     """Of long rows each value is computed once."""
     cdef input8[256] outputs
@@ -247,7 +247,7 @@ cdef inline void set_logarithms(
 
 cdef inline void log_softmax_rows_table(
     const float* table, const input8* x, input8* y, int64_t rows, int64_t depth, float x_scale, float y_scale, int32_t y_zero_point,
-    LookupBytes lookup,
+    UnaryKernel lookup,
 ) noexcept nogil:
     """lookup: a vector kernel, or NULL."""
     cdef int32_t[ROWS] tops

@@ -1,10 +1,10 @@
 from libc.stdint cimport int64_t
 
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.arithmetic.xnnpack.product_order cimport ProductRules
 from tflm_cy.arithmetic.xnnpack.reduction cimport ReduceShape
 from tflm_cy.arithmetic.xnnpack.softmax cimport SoftmaxRow
 from tflm_cy.arithmetic.xnnpack.unary cimport Function8
-from tflm_cy.ops.elementwise cimport UnaryKernel
 
 ctypedef void (*SumAxes)(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil
 

@@ -8,6 +8,7 @@ A row of the table is a generation; all Arm generations share one, but for the o
 """
 from libc.stdint cimport int64_t
 
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, DOTPROD, NEON
 from tflm_cy.arithmetic.xnnpack.product_order cimport FOUR_CHAINS, ONE_CHAIN, TWO_CHAINS, ProductRules
 from tflm_cy.arithmetic.xnnpack.reduction cimport ReduceShape, sum_columns, sum_rows
@@ -15,7 +16,6 @@ from tflm_cy.arithmetic.xnnpack.reduction_neon cimport softmax_row_neon, sum_col
 from tflm_cy.arithmetic.xnnpack.softmax cimport softmax_row
 from tflm_cy.arithmetic.xnnpack.unary cimport rsqrt_f32_avx2, rsqrt_f32_avx512, sqrt_f32_avx2, sqrt_f32_avx512
 from tflm_cy.arithmetic.xnnpack.unary_neon cimport rsqrt_f32_neon, sqrt_f32_neon
-from tflm_cy.ops.elementwise cimport UnaryKernel
 from tflm_cy.ops.generation cimport generation
 
 from tflm_cy.ops.arm_cores import product_kernels

@@ -7,6 +7,7 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint16_t
 
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.arithmetic.xnnpack.generation cimport NEON
 from tflm_cy.arithmetic.xnnpack.half cimport (
     HalfFunction, HalfLimits, abs_half, ceil_half, clamp_half, cos_half, exp_half, floor_half, gelu_half, gelu_tanh_half, hard_swish_half,
@@ -24,7 +25,6 @@ from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE
 from tflm_cy.schema.table cimport table_bool
-from tflm_cy.simd.float32 cimport MapKernel
 from tflm_cy.simd.table cimport kernels
 
 cdef double FUNCTION_TIME = 0.3  # nanoseconds a value
@@ -34,7 +34,7 @@ cdef struct HalfMapping:
     Unary unary                  # first: node.data is this one
     HalfFunction function
     HalfLimits limits
-    MapKernel run                # the vector kernel; NULL: `function`, value by value
+    UnaryKernel run                # the vector kernel; NULL: `function`, value by value
 
 
 cdef HalfFunction form(HalfFunction x86, HalfFunction wide, HalfFunction fp16) except NULL:
@@ -43,7 +43,7 @@ cdef HalfFunction form(HalfFunction x86, HalfFunction wide, HalfFunction fp16) e
     return x86 if g < NEON else wide if g == NEON else fp16
 
 
-cdef HalfMapping* prepare_function(Context context, Node* node, HalfFunction function, MapKernel run) except NULL:
+cdef HalfMapping* prepare_function(Context context, Node* node, HalfFunction function, UnaryKernel run) except NULL:
     cdef str name = context.operator_name(node)
     cdef Unary* unary = prepare_unary(context, node, name)
     cdef Tensor* x = context.input(node, 0)

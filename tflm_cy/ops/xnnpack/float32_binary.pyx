@@ -18,7 +18,7 @@ from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.fixed_point cimport RangeF
-from tflm_cy.arithmetic.signatures cimport BinaryKernel
+from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 from tflm_cy.arithmetic.xnnpack.binary cimport (
     add_f32, div_f32, maximum_f32, minimum_f32, mul_f32, prelu_f32_avx2, prelu_f32_avx512, prelu_one_f32_avx2, squared_difference_f32,
     repeated_operand, sub_f32,
@@ -35,7 +35,7 @@ from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.option_slots cimport ADD_FUSED_ACTIVATION_FUNCTION
 from tflm_cy.schema.table cimport table_i8
-from tflm_cy.simd.float32 cimport MapKernel, RowsKernel
+from tflm_cy.simd.float32 cimport RowsKernel
 from tflm_cy.simd.table cimport kernels
 
 cdef double VALUE_TIME = 0.15    # nanoseconds
@@ -48,13 +48,13 @@ cdef struct Gate:
     RangeF range                 # first: the multiplication's `params`
     int operand                  # x; the other one is its LOGISTIC
     Function8 function
-    MapKernel fast               # with a vector kernel
+    UnaryKernel fast               # with a vector kernel
     BinaryKernel multiply
 
 cdef struct Clamp:
     Parameters limits
     int operand                  # that is clamped
-    MapKernel vector
+    UnaryKernel vector
 
 
 cdef struct Limits:              # of the result: the kernels' `params`

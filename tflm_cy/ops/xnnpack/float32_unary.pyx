@@ -7,6 +7,7 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.unary cimport (
     Function8, Parameters, abs8, cos8, elu8_avx2, elu8_avx512, exp8, gelu8, gelu_tanh8, hard_swish8, leaky8_avx2, leaky8_avx512,
@@ -15,12 +16,11 @@ from tflm_cy.arithmetic.xnnpack.unary cimport (
 from tflm_cy.arithmetic.xnnpack.unary_neon cimport elu8_neon, logistic8_neon, neg8_neon
 from tflm_cy.graph.context cimport EPILOGUE_CLAMP, EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, Context, Node, epilogue_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, type_name
-from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, Values, prepare_unary, share_function, share_single, values_of_units
+from tflm_cy.ops.elementwise cimport Unary, Values, prepare_unary, share_function, share_single, values_of_units
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.definitions cimport definitions, of_form
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE, LEAKY_RELU_ALPHA
-from tflm_cy.simd.float32 cimport MapKernel
 from tflm_cy.simd.table cimport kernels
 from tflm_cy.schema.table cimport table_bool, table_f32
 
@@ -31,7 +31,7 @@ cdef struct Mapping:
     Unary unary                  # first: node.data is this one
     Function8 function
     Parameters parameters
-    MapKernel run
+    UnaryKernel run
 
 
 # ---- one loop for each function, which is inlined
@@ -127,7 +127,7 @@ cdef void map_gelu_tanh(const void* p, const void* x, void* y, int64_t n) noexce
     map8(gelu_tanh8, <const Parameters*>p, <const float*>x, <float*>y, n)
 
 
-cdef MapKernel loop_of(Function8 f) noexcept:
+cdef UnaryKernel loop_of(Function8 f) noexcept:
     if f == abs8:
         return map_abs
     if f == neg8:

@@ -9,7 +9,7 @@ from libc.stdint cimport int8_t, uint8_t
 
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Range32
 from tflm_cy.arithmetic.lookup cimport lookup_8
-from tflm_cy.arithmetic.signatures cimport BinaryKernel
+from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 from tflm_cy.arithmetic.xnnpack.quantized_elementwise cimport (
     ELU, LOGISTIC, SQUARE, TANH, Dequantize8, Product8, Quantize8, Rescale8, Sum8, add_8, dequantize_8, fill_function, fill_rescale,
     fits_words, multiply_8, multiply_table, quantize_8, ready_sum, rescale_8,
@@ -17,7 +17,7 @@ from tflm_cy.arithmetic.xnnpack.quantized_elementwise cimport (
 from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range, scale_of
 from tflm_cy.graph.context cimport FUSED_GATE, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, Tensor, count, type_name
-from tflm_cy.ops.elementwise cimport Binary, Unary, UnaryKernel, invoke_unary, prepare_binary, share_function, share_values
+from tflm_cy.ops.elementwise cimport Binary, Unary, invoke_unary, prepare_binary, share_function, share_values
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.option_slots cimport ADD_FUSED_ACTIVATION_FUNCTION, LEAKY_RELU_ALPHA
