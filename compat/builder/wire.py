@@ -45,11 +45,11 @@ def _number(kind, value):
 
 
 def _layout(name):
-    """Fields of a table with their slots: (slot, field, type, default number)."""
+    """Fields of a table with their slots: (slot, field, type, scalar type or None, default number)."""
     slot, fields = 0, []
     for field, kind, default in TABLES[name]:
         slot += kind in UNIONS
-        fields.append((slot, field, kind, 0 if default is None else _number(kind, default)))
+        fields.append((slot, field, kind, _scalar_of(kind), 0 if default is None else _number(kind, default)))
         slot += 1
     return slot, fields
 
@@ -63,20 +63,15 @@ _LAYOUTS = {name: _layout(name) for name in TABLES}
 def write_table(builder, name, values):
     """Write a table and all that it refers to; its offset."""
     slots, fields = _LAYOUTS[name]
-    unknown = set(values) - {field for _, field, _, _ in fields}
-    if unknown:
-        raise ValueError(f"{name} has no field {sorted(unknown)}; it has {[field for _, field, _, _ in fields]}")
+    given = [(*field, values[field[1]]) for field in fields if values.get(field[1]) is not None]
+    if len(given) < len(values) and (unknown := set(values) - {field[1] for field in fields}):
+        raise ValueError(f"{name} has no field {sorted(unknown)}; it has {[field[1] for field in fields]}")
     offsets = {}
-    for _, field, kind, _ in fields:
-        value = values.get(field)
-        if value is not None and _scalar_of(kind) is None:
+    for _, field, kind, scalar, _, value in given:
+        if scalar is None:
             offsets[field] = _write_reference(builder, kind, value, _VECTOR_ALIGNMENT.get((name, field)))
     builder.StartObject(slots)
-    for slot, field, kind, default in fields:
-        value = values.get(field)
-        if value is None:
-            continue
-        scalar = _scalar_of(kind)
+    for slot, field, kind, scalar, default, value in given:
         if scalar is not None:
             _put_scalar(builder, scalar, slot, _number(kind, value), default)
         else:
@@ -136,8 +131,8 @@ def read_table(blob, position, name):
         return position + offset if offset else None
 
     found = {}
-    for slot, field, kind, default in _LAYOUTS[name][1]:
-        where, scalar = at(slot), _scalar_of(kind)
+    for slot, field, kind, scalar, default in _LAYOUTS[name][1]:
+        where = at(slot)
         if scalar is not None:
             found[field] = default if where is None else struct.unpack_from("<" + _SCALARS[scalar][0], blob, where)[0]
         elif where is None:

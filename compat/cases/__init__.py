@@ -14,6 +14,7 @@ Each (operator, type, variant) is a kind; a kind and a seed always make the same
 import importlib
 import pkgutil
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from . import special_values
@@ -60,15 +61,19 @@ def cases(*ops, dtypes, variants=("random",)):
     return register
 
 
+@cache
+def _all_kinds():
+    """Every kind, sorted. The modules register theirs when they are imported; some may have been imported before, by themselves."""
+    for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
+        importlib.import_module(f"{__name__}.{module}")
+    return sorted([*_KINDS, *_special_kinds()], key=lambda k: (k.op, k.dtype, k.variant))
+
+
 def kinds(ops=None, dtype=None, variant=None):
     """The kinds that fit; a type label fits exactly, a variant by a part of it."""
-    for module in sorted(
-        m.name for m in pkgutil.iter_modules(__path__)
-    ):  # some may have been imported before, by themselves
-        importlib.import_module(f"{__name__}.{module}")
     return [
         kind
-        for kind in sorted([*_KINDS, *_special_kinds()], key=lambda k: (k.op, k.dtype, k.variant))
+        for kind in _all_kinds()
         if (not ops or kind.op in ops) and dtype in (None, kind.dtype) and (variant or "") in kind.variant
     ]
 

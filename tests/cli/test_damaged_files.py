@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 import tflm_cy.demo
+from tests.draws import examples
 
 FOLDER = Path(tflm_cy.demo.__file__).parent
-COUNT = 200
+COUNT = examples(80)
 
 PROGRAM = """
 import contextlib, io, random, resource, sys

@@ -1,7 +1,7 @@
 """compat.memories: few graphs here, and that what is wrong is found."""
 
 from compat.memories import _keyed, first_fit, judged, main, random_graph, replay
-from tests.memory.volume import examples
+from tests.draws import examples
 from tflm_cy.micro import two_memories
 from tflm_cy.micro.arena_usage import demand
 from tflm_cy.micro.two_memories import Item, divide

@@ -3,7 +3,7 @@
 import numpy as np
 
 from compat.rolling import Drawn, destroyed, draw, main, nearer, refused
-from tests.memory.volume import examples
+from tests.draws import examples
 from tflm_cy.memory.overlap import overlap
 from tflm_cy.memory.problem import Plan
 

@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draws import examples
 from tflm_cy.memory import Plan, Problem
 from tflm_cy.memory.access import NOTHING, check_accesses, distance
 from tflm_cy.memory.check import check
 from tflm_cy.memory.overlap import overlap
-
-from .volume import examples
 
 WALKS = st.lists(st.integers(0, 12) | st.just(NOTHING), max_size=13)
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draws import examples
 from tflm_cy.memory import Arena, ArenaPair, GrowingArena, RecordingArena, SharedArena, SingleArena
 
 from .sizes import HUGE, SIZE_MAX
-from .volume import examples
 
 MAKERS = {
     "growing": GrowingArena,

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.draws import examples
 from tflm_cy.memory import Plan, Problem
 from tflm_cy.memory.check import check
 from tflm_cy.memory.greedy import greedy
 from tflm_cy.memory.linear import linear
 
 from .problems import problems, rounded_sizes, together
-from .volume import examples
 
 
 def height(problem, offsets):

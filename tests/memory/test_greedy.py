@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given, settings
 
+from tests.draws import examples
 from tflm_cy.memory import Problem
 from tflm_cy.memory.check import check
 from tflm_cy.memory.greedy import greedy, greedy_by_area
 
 from .problems import problems, rounded_sizes, together
-from .volume import examples
 
 
 def placing_order(sizes, fixed):

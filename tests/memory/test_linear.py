@@ -3,13 +3,13 @@
 import pytest
 from hypothesis import given, settings
 
+from tests.draws import examples
 from tflm_cy.memory import Problem
 from tflm_cy.memory.check import check
 from tflm_cy.memory.greedy import greedy
 from tflm_cy.memory.linear import linear
 
 from .problems import problems, rounded_sizes
-from .volume import examples
 
 
 @settings(max_examples=examples(100), deadline=None)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given as any_of
 from hypothesis import settings
 
+from tests.draws import examples
 from tflm_cy.memory import Problem
 from tflm_cy.memory.check import check
 from tflm_cy.memory.greedy import greedy
@@ -11,7 +12,6 @@ from tflm_cy.memory.linear import linear
 from tflm_cy.memory.offline_plan import offline_plan
 
 from .problems import problems
-from .volume import examples
 
 
 @settings(max_examples=examples(200), deadline=None)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draws import examples
 from tflm_cy.memory import Problem
 from tflm_cy.memory.check import check
 from tflm_cy.memory.greedy import greedy
@@ -15,7 +16,6 @@ from tflm_cy.memory.optimal import fit, optimal
 from .exact import least_height
 from .problems import problems
 from .shared_problems import CAPACITY, NAMES, shared_problem
-from .volume import examples
 
 
 def accepts(problem, plan):

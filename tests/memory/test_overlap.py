@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import assume, given, settings
 
+from tests.draws import examples
 from tflm_cy.memory import Plan, Problem
 from tflm_cy.memory.check import check
 from tflm_cy.memory.greedy import greedy
@@ -11,7 +12,6 @@ from tflm_cy.memory.overlap import kept, overlap
 
 from .exact import least_height
 from .problems import chains, relaxed_problems, rolling_problems
-from .volume import examples
 
 
 def accepts(problem, plan):

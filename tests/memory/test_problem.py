@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tests.draws import examples
 from tflm_cy.memory import Plan, Problem
 from tflm_cy.memory.greedy import greedy
 
 from .problems import problems, rounded_sizes
-from .volume import examples
 
 
 def test_attributes_are_what_was_given():

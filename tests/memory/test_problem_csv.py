@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given, settings
 
+from tests.draws import examples
 from tflm_cy.memory import Problem
 from tflm_cy.memory.check import check
 from tflm_cy.memory.greedy import greedy
 
 from .problems import problems
-from .volume import examples
 
 LADDER = """id,lower,upper,size
 a,0,10,4096

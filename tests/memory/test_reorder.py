@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draws import examples
 from tflm_cy.memory.reorder import peak_of, reorder
-
-from .volume import examples
 
 BRANCHES = {
     "sizes": [10, 100, 100, 10, 10, 20],

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draws import examples
 from tflm_cy.memory import ArenaExhausted, SharedArena, SingleArena
-
-from .volume import examples
 
 
 @settings(max_examples=examples(100), deadline=None)

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draws import examples
 from tflm_cy.memory import SimpleMemoryArena
 from tflm_cy.memory.simple_memory_arena import NEVER
-
-from .volume import examples
 
 
 def test_the_documented_example():

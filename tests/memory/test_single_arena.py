@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draws import examples
 from tflm_cy.memory import ArenaExhausted, SingleArena
 
 from .sizes import SIZE_MAX
-from .volume import examples
 
 
 def on_boundary(size, shift=0, alignment=16):

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draws import examples
 from tflm_cy.memory import ArenaPlanner, PlannedNode, Problem
 from tflm_cy.memory.arena_planner import PERSISTENT, READ_WRITE
 from tflm_cy.memory.check import check
@@ -11,7 +12,6 @@ from tflm_cy.memory.libstdcxx import IntSet, std_sort
 from tflm_cy.memory.tflite import tflite
 
 from .problems import problems
-from .volume import examples
 
 
 @settings(max_examples=examples(200), deadline=None)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tflm_cy
-from tests.memory.volume import examples
+from tests.draws import examples
 from tests.micro.image_networks import TYPES, ImageNetwork
 from tests.micro.row_networks import RowNetwork
 from tflm_cy.micro import MicroInterpreter

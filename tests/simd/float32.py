@@ -280,4 +280,4 @@ HEAVY = {"CONV_2D of many weights", "DEPTHWISE_CONV_2D of colliding rows"}  # ea
 
 def share(op, cases):
     """How many of so many cases an operator gets."""
-    return max(cases // 8, 5) if op in HEAVY else cases
+    return max(cases // 8, 3) if op in HEAVY else cases

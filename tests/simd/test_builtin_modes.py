@@ -1,22 +1,21 @@
 """The kernels outside of XNNPACK's arithmetic: in both modes without the delegate every instruction set against the scalar definition.
 
-TFLM_CY_KERNEL_CASES=2000 pytest tests/simd        # more than the default of 40 per operator, type and mode
+TFLM_CY_KERNEL_CASES=2000 pytest tests/simd
 """
 
 import functools
-import os
 
 import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests.draws import KERNEL_CASES
 from tflm_cy.experimental import OpResolverType
 
 from . import float32, products_i8
 from .instruction_sets import ISAS, check, telling
 from .test_elementwise_i8 import draw_image, draw_one, draw_pair
 
-CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 modes = pytest.mark.parametrize(
     "mode",
     [OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES],
@@ -24,7 +23,7 @@ modes = pytest.mark.parametrize(
 )
 
 
-def check_all(draw, mode, cases=CASES):
+def check_all(draw, mode, cases=KERNEL_CASES):
     refused = 0
     for seed in range(cases):
         blob, feeds = draw(np.random.default_rng(seed))
@@ -35,7 +34,7 @@ def check_all(draw, mode, cases=CASES):
             if "scales along dimension" not in str(error):
                 raise
             refused += 1
-    assert refused <= CASES // 5
+    assert refused <= KERNEL_CASES // 5
 
 
 @modes
@@ -53,7 +52,7 @@ def test_floats(op, mode):
     draw = float32.DRAWS[op]
     if op == "unary":
         draw = functools.partial(draw, names=[name for name in float32.UNARY if name not in float32.NOT_IN_REFERENCE])
-    check_all(draw, mode, float32.share(op, CASES))
+    check_all(draw, mode, float32.share(op, KERNEL_CASES))
 
 
 @modes

@@ -2,17 +2,15 @@
 whose sums need more than 32 bits, and both widths of the bias.
 """
 
-import os
-
 import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests.draws import KERNEL_CASES
 from tflm_cy.experimental import OpResolverType
 
 from .instruction_sets import ISAS, check, telling
 
-CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 MODES = [OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES]
 
 
@@ -76,7 +74,7 @@ def draw_transposed(rng):
 @pytest.mark.parametrize("mode", MODES, ids=["reference", "optimized"])
 @pytest.mark.parametrize("draw", [draw_conv, draw_transposed])
 def test_columns(draw, mode):
-    for seed in range(CASES):
+    for seed in range(KERNEL_CASES):
         blob, feeds = draw(np.random.default_rng(seed))
         with telling(f"seed {seed}"):
             check(ISAS, blob, feeds, experimental_op_resolver_type=mode)

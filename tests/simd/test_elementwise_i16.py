@@ -1,16 +1,14 @@
 """Sums of int16 on every instruction set against the scalar definition, in all modes; scales of any quotient, lengths with a tail."""
 
-import os
-
 import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests.draws import KERNEL_CASES
 from tflm_cy.experimental import OpResolverType
 
 from .instruction_sets import ISAS, check, telling
 
-CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 MODES = [OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES]
 
 
@@ -33,7 +31,7 @@ def draw_sum(rng, op):
 @pytest.mark.parametrize("mode", MODES, ids=["reference", "optimized"])
 @pytest.mark.parametrize("op", ["ADD", "SUB"])
 def test_sums(op, mode):
-    for seed in range(CASES):
+    for seed in range(KERNEL_CASES):
         blob, feeds = draw_sum(np.random.default_rng(seed), op)
         with telling(f"seed {seed}"):
             check(ISAS, blob, feeds, experimental_op_resolver_type=mode)

@@ -1,18 +1,16 @@
 """Elementwise operators, pooling, reductions and resizing of bytes: every instruction set against the scalar definition."""
 
-import os
-
 import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests.draws import KERNEL_CASES
 from tflm_cy.ops import generation
 
 from .instruction_sets import ISAS, check, telling
 from .products_i8 import CHANNELS, activation, floats, values, zero_point
 
 pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
-CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 
 
 def scale(rng):
@@ -87,7 +85,7 @@ def draw_arg(rng, dtype, op):
 
 
 def check_all(draw, op, dtype):
-    for seed in range(CASES):
+    for seed in range(KERNEL_CASES):
         blob, feeds = draw(np.random.default_rng(seed), dtype, op)
         with telling(f"seed {seed}"):
             check(ISAS, blob, feeds)
@@ -149,7 +147,7 @@ def test_widening_float16(n):
 
 def test_requantizing_between_types():
     """The optimized builtin kernel, which rounds in blocks and behind them in two ways."""
-    for seed in range(CASES):
+    for seed in range(KERNEL_CASES):
         rng = np.random.default_rng(seed)
         shape = [int(rng.choice([1, 15, 64, 100, 1000]))]
         x, y = quantized(rng, "uint8", shape), quantized(rng, "int8", shape)

@@ -1,16 +1,14 @@
 """Folds of integers and truths, on every instruction set: rows and columns shorter and longer than a vector, the last one in part."""
 
-import os
-
 import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests.draws import KERNEL_CASES
 from tflm_cy.experimental import OpResolverType
 
 from .instruction_sets import ISAS, check, telling
 
-CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 MODES = [OpResolverType.AUTO, OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES]
 LENGTHS = [1, 2, 3, 5, 7, 8, 9, 12, 16, 17, 31, 33, 40, 64, 65, 100, 127, 200, 300]
 INTEGERS = ["int8", "uint8", "int16", "int32", "int64"]
@@ -49,7 +47,7 @@ def draw(rng, op, dtype):
     ],
 )
 def test_folds(op, dtype, mode):
-    for seed in range(CASES):
+    for seed in range(KERNEL_CASES):
         blob, feeds = draw(np.random.default_rng(seed), op, dtype)
         with telling(f"seed {seed}"):
             check(ISAS, blob, feeds, experimental_op_resolver_type=mode)

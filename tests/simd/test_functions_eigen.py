@@ -1,22 +1,20 @@
 """Eigen's functions of float32 and float16 in the optimized arithmetic: every instruction set against the scalar definition, all bits.
 
-TFLM_CY_KERNEL_CASES=1000 pytest tests/simd/test_functions_eigen.py        # more than the default of 40 per operator and instruction set
+TFLM_CY_KERNEL_CASES=1000 pytest tests/simd/test_functions_eigen.py
 
 Values are drawn by their bits, so that NaN of all payloads, infinities and subnormal numbers are among them, or where the functions bend.
 """
-
-import os
 
 import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
 from compat.cases.special_values import scattered
+from tests.draws import KERNEL_CASES
 from tflm_cy.experimental import OpResolverType
 
 from .instruction_sets import ISAS, check, telling
 
-CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 MODE = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
 isas = pytest.mark.parametrize("isa", ISAS)
 
@@ -81,7 +79,7 @@ DRAWS = {
 @isas
 @pytest.mark.parametrize("op", DRAWS)
 def test_float32(op, isa):
-    for seed in range(CASES):
+    for seed in range(KERNEL_CASES):
         blob, feed = DRAWS[op](np.random.default_rng(seed))
         with telling(f"seed {seed}"):
             check(isa, blob, [feed], experimental_op_resolver_type=MODE)

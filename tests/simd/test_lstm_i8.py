@@ -1,16 +1,14 @@
 """The fully quantized LSTM: every instruction set against the scalar definition, on random layers."""
 
-import os
-
 import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests.draws import KERNEL_CASES
 
 from .instruction_sets import ISAS, check, telling
 
 GATES = 4
-CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 
 
 def layer(seed):
@@ -76,7 +74,7 @@ def layer(seed):
 
 @pytest.mark.parametrize("isa", ISAS)
 def test_steps(isa):
-    for seed in range(CASES):
+    for seed in range(KERNEL_CASES):
         blob, feeds = layer(seed)
         with telling(f"seed {seed}"):
             check(isa, blob, feeds)

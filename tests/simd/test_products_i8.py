@@ -1,20 +1,18 @@
 """Products with 8-bit weights: every instruction set against the scalar definition, on random nodes.
 
-TFLM_CY_KERNEL_CASES=2000 pytest tests/simd        # more than the default of 40 per family and type
+TFLM_CY_KERNEL_CASES=2000 pytest tests/simd
 """
-
-import os
 
 import numpy as np
 import pytest
 
+from tests.draws import KERNEL_CASES
 from tflm_cy.ops import generation
 
 from .instruction_sets import ISAS, check, telling
 from .products_i8 import DRAWS
 
 pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
-CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "float32"])
@@ -22,7 +20,7 @@ CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 def test_products(op, dtype):
     if op.startswith("DEPTHWISE_CONV_2D") and dtype == "float32":
         pytest.skip("the delegate has no such node")
-    for seed in range(CASES):
+    for seed in range(KERNEL_CASES):
         rng = np.random.default_rng(seed)
         blob, feeds = DRAWS[op](rng, dtype)
         with telling(f"seed {seed}"):

@@ -1,17 +1,15 @@
 """Folds of float32 and where the largest value is, on every instruction set: NaN, infinities and both zeros at any place."""
 
-import os
-
 import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests.draws import KERNEL_CASES
 from tflm_cy.experimental import OpResolverType
 
 from .float32 import values
 from .instruction_sets import ISAS, check, telling
 
-CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 MODES = [OpResolverType.AUTO, OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES]
 modes = pytest.mark.parametrize("mode", MODES, ids=["delegate", "reference", "optimized"])
 
@@ -45,7 +43,7 @@ def draw_arg(rng, op):
 @modes
 @pytest.mark.parametrize("op", ["SUM", "MEAN", "REDUCE_PROD", "REDUCE_MAX", "REDUCE_MIN"])
 def test_folds(op, mode):
-    for seed in range(CASES):
+    for seed in range(KERNEL_CASES):
         blob, feeds = draw_fold(np.random.default_rng(seed), op)
         with telling(f"seed {seed}"):
             check(ISAS, blob, feeds, experimental_op_resolver_type=mode)
@@ -53,7 +51,7 @@ def test_folds(op, mode):
 
 @pytest.mark.parametrize("op", ["ARG_MAX", "ARG_MIN"])
 def test_places(op):
-    for seed in range(3 * CASES):
+    for seed in range(3 * KERNEL_CASES):
         blob, feeds = draw_arg(np.random.default_rng(seed), op)
         with telling(f"seed {seed}"):
             check(ISAS, blob, feeds)

@@ -3,17 +3,16 @@
 Each kind is drawn at its own sizes and at some thousand elements, where rows fill vectors.
 """
 
-import os
-
 import pytest
 
 from benchmarks.sized import sized_case
 from compat.cases import kinds
+from tests.draws import KERNEL_CASES
 from tflm_cy.experimental import OpResolverType
 
 from .instruction_sets import ISAS, check, telling
 
-CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40)) // 20
+CASES = max(KERNEL_CASES // 20, 1)
 MODES = (OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
 KINDS = {
     "FULLY_CONNECTED": ("hybrid", "int16x8"),

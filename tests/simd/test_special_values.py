@@ -1,12 +1,11 @@
 """NaN, infinities, numbers whose differences overflow: every family with floats on every instruction set against the scalar definition.
 
-TFLM_CY_KERNEL_CASES=1000 pytest tests/simd/test_special_values.py        # more than the default of 40 per family
+TFLM_CY_KERNEL_CASES=1000 pytest tests/simd/test_special_values.py
 
 The draws are those of the families' own tests; feeds and constants then get special values, at any lane (compat/cases/special_values.py).
 """
 
 import functools
-import os
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from compat.builder import read_model, write_model
 from compat.builder.schema import ENUMS
 from compat.cases.special_values import scattered
+from tests.draws import KERNEL_CASES
 from tflm_cy.experimental import OpResolverType
 from tflm_cy.ops import generation
 
@@ -21,7 +21,6 @@ from . import float32, products_i8
 from .instruction_sets import ISAS, check, telling
 from .test_elementwise_i8 import draw_one
 
-CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 delegated = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
 modes = pytest.mark.parametrize(
     "mode",
@@ -47,7 +46,7 @@ def with_special_constants(rng, blob):
     return write_model(model)
 
 
-def check_all(draw, mode, cases=CASES):
+def check_all(draw, mode, cases=KERNEL_CASES):
     refused = 0
     for seed in range(cases):
         rng = np.random.default_rng(seed)
@@ -70,7 +69,7 @@ def test_floats(op, mode, monkeypatch):
     draw = float32.DRAWS[op]
     if op == "unary" and mode == OpResolverType.BUILTIN_REF:
         draw = functools.partial(draw, names=[name for name in float32.UNARY if name not in float32.NOT_IN_REFERENCE])
-    check_all(draw, mode, float32.share(op, CASES))
+    check_all(draw, mode, float32.share(op, KERNEL_CASES))
 
 
 @modes
