@@ -222,13 +222,14 @@ cdef inline void fold_tensor(int folding, const FoldShape* s, const element* x, 
     """A reduction over all axes starts with its first element, any other with the neutral one: the sum of [-0.0] is -0.0 in the one
     case and 0.0 in the other, and a NaN that comes first stays the maximum.
     """
+    cdef element start = neutral(folding, <element>0)
     cdef int64_t i
     if s.whole and s.inputs > 0:
         y[0] = x[0]
         fold_matrix(folding, y, x + 1, 1, s.inputs - 1, True)
         return
     for i in range(s.outputs):
-        y[i] = neutral(folding, <element>0)
+        y[i] = start
     fold(folding, s, x, y)
 
 

@@ -88,16 +88,20 @@ cdef inline void mix_f32(const real* top_left, const real* bottom_left, const re
     cdef float up = <float>1 - down
     cdef float left = <float>1 - right
     cdef float mixed
+    cdef int nan = 0
     cdef int64_t c
     for c in range(depth):
         mixed = mixed_f32(top_left[c], bottom_left[c], top_right[c], bottom_right[c], up, down, left, right)
         if real is float:
             y[c] = mixed + <float>0          # the kernel adds a rounding offset of 0: -0.0 becomes 0.0
-            if mixed != mixed and not AARCH64:
-                y[c] = last_nan(top_left[c] * up * left, bottom_left[c] * down * left, top_right[c] * up * right,
-                                bottom_right[c] * down * right, mixed)
+            nan |= mixed != mixed
         else:
             y[c] = <uint8_t><int32_t>(mixed + <float>0.5)
+    if real is float:
+        if nan and not AARCH64:
+            for c in range(depth):
+                y[c] = last_nan(top_left[c] * up * left, bottom_left[c] * down * left, top_right[c] * up * right,
+                                bottom_right[c] * down * right, y[c])
 
 
 cdef inline void bilinear_f32(const Resize* r, const real* x, real* y) noexcept nogil:

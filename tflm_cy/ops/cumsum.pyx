@@ -1,3 +1,4 @@
+# tflm_cy: optimize=loops
 """CUMSUM of float32, int32 and int64 along one axis; exclusive and reverse. Sums are sequential, integers wrap. TFLM: int8, too.
 
 The axis may be known only while invoking; the output's shape is the input's.
@@ -5,6 +6,7 @@ The axis may be known only while invoking; the output's shape is the input's.
 Source: LiteRT:tflite/kernels/cumsum.cc.
 """
 from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from tflm_cy.arithmetic.micro.sums8 cimport Sums8, cumulate8, sums8
 from tflm_cy.arithmetic.nan_order cimport add_first, add_runs
@@ -13,6 +15,10 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, INT64, Tensor, count, co
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.option_slots cimport CUMSUM_EXCLUSIVE, CUMSUM_REVERSE
 from tflm_cy.schema.table cimport table_bool
+
+cdef enum:
+    STRIP = 8                    # columns of short rows that are summed together
+    MIN_ROW = 17                 # elements from which on rows are added one to the next
 
 cdef struct CumSum:
     bint exclusive
@@ -71,6 +77,38 @@ cdef inline void accumulate_row(const summable* x, summable* y, int64_t size, in
         y[(i + 1) * stride] = total
 
 
+cdef inline void accumulate_strip(const summable* x, summable* y, int64_t size, int64_t stride, int width) noexcept nogil:
+    """`width` columns of integers, a literal number, whose sums stay in registers; the first row is there."""
+    cdef summable[STRIP] total
+    cdef int64_t i
+    cdef int k
+    for k in range(width):
+        total[k] = y[k]
+    for i in range(size - 1):
+        y += stride
+        for k in range(width):
+            total[k] = total[k] + x[k]
+        for k in range(width):
+            y[k] = total[k]
+        x += stride
+
+
+cdef inline void accumulate_strips(const summable* x, summable* y, int64_t size, int64_t stride, int64_t inner) noexcept nogil:
+    """Short rows of integers: strip after strip of columns."""
+    cdef int64_t k = 0
+    while k + STRIP <= inner:
+        accumulate_strip(x + k, y + k, size, stride, STRIP)
+        k += STRIP
+    if inner - k >= 4:
+        accumulate_strip(x + k, y + k, size, stride, 4)
+        k += 4
+    if inner - k >= 2:
+        accumulate_strip(x + k, y + k, size, stride, 2)
+        k += 2
+    if k < inner:
+        accumulate_strip(x + k, y + k, size, stride, 1)
+
+
 cdef void accumulate(const summable* x, summable* y, int64_t outer, int64_t size, int64_t inner, bint exclusive, bint reverse) noexcept nogil:
     """Over [outer, size, inner], row after row of `inner` elements. Of two NaN the sum's stays."""
     cdef int64_t o, i, k, before, stride
@@ -78,12 +116,19 @@ cdef void accumulate(const summable* x, summable* y, int64_t outer, int64_t size
     stride = -inner if reverse else inner
     for o in range(outer):
         before = (o * size + (size - 1 if reverse else 0)) * inner
-        for k in range(inner):
-            y[before + k] = 0 if exclusive else 0 + x[before + k]     # -0.0 becomes 0.0
         source = x + (before if exclusive else before + stride)
+        if exclusive:
+            memset(y + before, 0, inner * sizeof(summable))
+        else:
+            for k in range(inner):
+                y[before + k] = 0 + x[before + k]     # -0.0 becomes 0.0
         if inner == 1:
             accumulate_row(source, y + before, size, stride)
             continue
+        if summable is not float:
+            if inner < MIN_ROW:
+                accumulate_strips(source, y + before, size, stride, inner)
+                continue
         for i in range(1, size):
             if summable is float:
                 add_runs(y + before, source, y + before + stride, inner)

@@ -31,7 +31,7 @@ cdef inline void fold_by(FloatFoldKernel kernel, const FoldShape* s, const float
     for d in range(MAX_AXES):
         index[d] = 0
     for matrix in range(s.inputs / (n * rows)):
-        kernel(x, rows, n, y + out)
+        kernel(x, rows, n, n, y + out)
         x += n * rows
         out = advance(s, s.rank - 2, index, out)
 
@@ -51,18 +51,20 @@ cdef inline void fold_floats(
     """As arithmetic.reduction's `fold_tensor`, or the optimized arithmetic's `fold_from_first_f32`."""
     cdef FloatFoldKernel kernel = float_kernel(fast, s, folding, optimized)
     cdef float first
-    cdef int64_t i
+    cdef int64_t i, n
     if kernel == NULL and optimized:
         fold_from_first_f32(folding, s, x, y)
     elif kernel == NULL:
         fold_tensor(folding, s, x, y)
     elif s.whole and not optimized:
         y[0] = x[0]
-        kernel(x + 1, 1, s.inputs - 1, y)
+        kernel(x + 1, 1, 0, s.inputs - 1, y)
     else:
         first = first_accumulator(folding, False) if optimized else neutral(folding, <float>0)
-        if s.rank == 2 and s.strides[1] != 0 and s.dims[1] >= PIECE:
-            fold_long_rows(kernel, s.dims[0], s.dims[1], first, x, y)
+        n = s.dims[s.rank - 1]
+        if n >= PIECE and s.strides[s.rank - 1] != 0 and (s.rank == 2 or s.rank == 3 and s.strides[0] != 0):
+            for i in range(s.dims[0] if s.rank == 3 else 1):
+                fold_long_rows(kernel, s.dims[s.rank - 2], n, first, x + i * s.dims[1] * n, y + i * n)
             return
         for i in range(s.outputs):
             y[i] = first
@@ -71,11 +73,10 @@ cdef inline void fold_floats(
 
 cdef inline void fold_long_rows(FloatFoldKernel kernel, int64_t rows, int64_t n, float first, const float* x, float* y) noexcept nogil:
     """A piece of all rows after the other: the accumulators stay in the cache."""
-    cdef int64_t piece, at, row, i, some
+    cdef int64_t piece, at, i, some
     for piece in range((n + PIECE - 1) // PIECE):
         at = piece * PIECE
         some = min(n - at, <int64_t>PIECE)
         for i in range(at, at + some):
             y[i] = first
-        for row in range(rows):
-            kernel(x + row * n + at, 1, some, y + at)
+        kernel(x + at, rows, n, some, y + at)

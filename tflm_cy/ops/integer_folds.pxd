@@ -7,7 +7,7 @@
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes
+from tflm_cy.arithmetic.copy_runs cimport copy_bytes, fill
 from tflm_cy.arithmetic.reduction cimport (
     FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, MAX_AXES, FoldShape, advance, element, fold_tensor, narrow, neutral, sum_narrow, sum_s32,
 )
@@ -54,14 +54,13 @@ cdef inline void fold_matrices(const FoldKernels* fast, const FoldShape* s, int 
 
 cdef inline void fold_integers(const FoldKernels* fast, const FoldShape* s, int folding, int kind, const element* x, element* y) noexcept nogil:
     """As arithmetic.reduction's `fold_tensor`."""
-    cdef int64_t i
+    cdef element start = neutral(folding, <element>0)
     if s.folded == 1:
         copy_bytes(y, x, s.inputs * sizeof(element))
     elif s.inputs == 0 or fast.rows[kind][folding] == NULL:
         fold_tensor(folding, s, x, y)
     else:
-        for i in range(s.outputs):
-            y[i] = neutral(folding, <element>0)
+        fill(<char*>y, s.outputs * sizeof(element), <const char*>&start, sizeof(element))
         fold_matrices(fast, s, folding, kind, x, y)
 
 

@@ -8,7 +8,7 @@ is first run or its value asked for. TFLM dequantizes with the first scale, what
 
 Source: LiteRT:tflite/kernels/{quantize.cc,dequantize.h}.
 """
-from libc.stdint cimport INT32_MAX, INT32_MIN, int8_t, int16_t, int32_t, uint8_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.conversion cimport (
     Affine, Channels, Requantize, dequantize_2, dequantize_4, dequantize_8, dequantize_bytes, dequantize_channels, dequantize_channels_2,
@@ -133,6 +133,8 @@ cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tenso
         op.kernel = <UnaryKernel>lookup_split if optimized else <UnaryKernel>lookup_8
         if not micro and kernels().bytes.lookup != NULL:       # TFLM's plans may overlap: ops/overlaps.py
             op.kernel = kernels().bytes.lookup_split if optimized else kernels().bytes.lookup
+        if not micro and flips_signs(table):
+            op.kernel = <UnaryKernel>flip_signs
     elif x.type == INT16 and y.type == INT8:
         op.kernel = <UnaryKernel>requantize_s8[int16_t]
     elif x.type == INT16 and y.type == INT16:
@@ -151,6 +153,21 @@ cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tenso
         raise ValueError(f"Input type {type_name(x.type)} with Output type {type_name(y.type)} is not currently supported "
                          "(output->type == kTfLiteUInt8 || output->type == kTfLiteInt8 was not true).")
     return 0
+
+
+cdef bint flips_signs(const SplitBytes* table) noexcept nogil:
+    """Whether int8 becomes uint8 of the same values, or the other way round."""
+    cdef int byte
+    for byte in range(256):
+        if table.tail[byte] != byte ^ 0x80 or table.body[byte] != byte ^ 0x80:
+            return False
+    return True
+
+
+cdef void flip_signs(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        (<uint8_t*>y)[i] = (<const uint8_t*>x)[i] ^ 0x80
 
 
 cdef int prepare_dequantize(Context context, Node* node) except -1:

@@ -9,48 +9,58 @@
 #include "folds.h"
 
 #define AT_MOST_VL(N) ((N) < 0 ? 0 : (N) < VL ? (N) : VL)
-#define COLUMNS(NAME, STEP) /* STEP(a, v): the accumulator and a value */                                           \
-  SIMD_INLINE void NAME##_block(const float *x, int64_t rows, int64_t n, float *a) {                                \
-    int64_t c = 0;                                                                                                  \
-    for (; c + 4 * VL <= n; c += 4 * VL) {                                                                          \
-      const float *p = x + c;                                                                                       \
-      vf a0 = vf_load(a + c), a1 = vf_load(a + c + VL), a2 = vf_load(a + c + 2 * VL), a3 = vf_load(a + c + 3 * VL); \
-      for (int64_t r = 0; r < rows; r++, p += n) {                                                                  \
-        a0 = STEP(a0, vf_load(p));                                                                                  \
-        a1 = STEP(a1, vf_load(p + VL));                                                                             \
-        a2 = STEP(a2, vf_load(p + 2 * VL));                                                                         \
-        a3 = STEP(a3, vf_load(p + 3 * VL));                                                                         \
-      }                                                                                                             \
-      vf_store(a + c, a0);                                                                                          \
-      vf_store(a + c + VL, a1);                                                                                     \
-      vf_store(a + c + 2 * VL, a2);                                                                                 \
-      vf_store(a + c + 3 * VL, a3);                                                                                 \
-    }                                                                                                               \
-    if (n - c > VL) { /* up to four vectors in one run over the rows, the last ones in part or not at all */        \
-      const int64_t m1 = AT_MOST_VL(n - c - VL), m2 = AT_MOST_VL(n - c - 2 * VL), m3 = AT_MOST_VL(n - c - 3 * VL);  \
-      const float *p = x + c;                                                                                       \
-      vf a0 = vf_load(a + c), a1 = vf_load_part(a + c + VL, m1);                                                    \
-      vf a2 = vf_load_part(a + c + 2 * VL, m2), a3 = vf_load_part(a + c + 3 * VL, m3);                              \
-      for (int64_t r = 0; r < rows; r++, p += n) {                                                                  \
-        a0 = STEP(a0, vf_load(p));                                                                                  \
-        a1 = STEP(a1, vf_load_part(p + VL, m1));                                                                    \
-        a2 = STEP(a2, vf_load_part(p + 2 * VL, m2));                                                                \
-        a3 = STEP(a3, vf_load_part(p + 3 * VL, m3));                                                                \
-      }                                                                                                             \
-      vf_store(a + c, a0);                                                                                          \
-      vf_store_part(a + c + VL, a1, m1);                                                                            \
-      vf_store_part(a + c + 2 * VL, a2, m2);                                                                        \
-      vf_store_part(a + c + 3 * VL, a3, m3);                                                                        \
-    } else if (n > c) {                                                                                             \
-      const float *p = x + c;                                                                                       \
-      vf a0 = vf_load_part(a + c, n - c);                                                                           \
-      for (int64_t r = 0; r < rows; r++, p += n) a0 = STEP(a0, vf_load_part(p, n - c));                             \
-      vf_store_part(a + c, a0, n - c);                                                                              \
-    }                                                                                                               \
-  }                                                                                                                 \
-  static void NAME##_columns(const float *x, int64_t rows, int64_t n, float *a) {                                   \
-    const int64_t together = rows_together(rows, n * (int64_t)sizeof(float));                                       \
-    for (; rows > 0; rows -= together, x += together * n) NAME##_block(x, rows < together ? rows : together, n, a); \
+#define COLUMNS(NAME, STEP) /* STEP(a, v): the accumulator and a value */                                                    \
+  SIMD_INLINE void NAME##_block(const float *x, int64_t rows, int64_t step, int64_t n, float *a) {                           \
+    int64_t c = 0;                                                                                                           \
+    for (; c + 4 * VL <= n; c += 4 * VL) {                                                                                   \
+      const float *p = x + c;                                                                                                \
+      vf a0 = vf_load(a + c), a1 = vf_load(a + c + VL), a2 = vf_load(a + c + 2 * VL), a3 = vf_load(a + c + 3 * VL);          \
+      for (int64_t r = 0; r < rows; r++, p += step) {                                                                        \
+        a0 = STEP(a0, vf_load(p));                                                                                           \
+        a1 = STEP(a1, vf_load(p + VL));                                                                                      \
+        a2 = STEP(a2, vf_load(p + 2 * VL));                                                                                  \
+        a3 = STEP(a3, vf_load(p + 3 * VL));                                                                                  \
+      }                                                                                                                      \
+      vf_store(a + c, a0);                                                                                                   \
+      vf_store(a + c + VL, a1);                                                                                              \
+      vf_store(a + c + 2 * VL, a2);                                                                                          \
+      vf_store(a + c + 3 * VL, a3);                                                                                          \
+    }                                                                                                                        \
+    if (n - c > 2 * VL) { /* three or four vectors in one run over the rows, the last one in part or not at all */           \
+      const int64_t m2 = AT_MOST_VL(n - c - 2 * VL), m3 = AT_MOST_VL(n - c - 3 * VL);                                        \
+      const float *p = x + c;                                                                                                \
+      vf a0 = vf_load(a + c), a1 = vf_load(a + c + VL);                                                                      \
+      vf a2 = vf_load_part(a + c + 2 * VL, m2), a3 = vf_load_part(a + c + 3 * VL, m3);                                       \
+      for (int64_t r = 0; r < rows; r++, p += step) {                                                                        \
+        a0 = STEP(a0, vf_load(p));                                                                                           \
+        a1 = STEP(a1, vf_load(p + VL));                                                                                      \
+        a2 = STEP(a2, vf_load_part(p + 2 * VL, m2));                                                                         \
+        a3 = STEP(a3, vf_load_part(p + 3 * VL, m3));                                                                         \
+      }                                                                                                                      \
+      vf_store(a + c, a0);                                                                                                   \
+      vf_store(a + c + VL, a1);                                                                                              \
+      vf_store_part(a + c + 2 * VL, a2, m2);                                                                                 \
+      vf_store_part(a + c + 3 * VL, a3, m3);                                                                                 \
+    } else if (n - c > VL) {                                                                                                 \
+      const int64_t m1 = n - c - VL;                                                                                         \
+      const float *p = x + c;                                                                                                \
+      vf a0 = vf_load(a + c), a1 = vf_load_part(a + c + VL, m1);                                                             \
+      for (int64_t r = 0; r < rows; r++, p += step) {                                                                        \
+        a0 = STEP(a0, vf_load(p));                                                                                           \
+        a1 = STEP(a1, vf_load_part(p + VL, m1));                                                                             \
+      }                                                                                                                      \
+      vf_store(a + c, a0);                                                                                                   \
+      vf_store_part(a + c + VL, a1, m1);                                                                                     \
+    } else if (n > c) {                                                                                                      \
+      const float *p = x + c;                                                                                                \
+      vf a0 = vf_load_part(a + c, n - c);                                                                                    \
+      for (int64_t r = 0; r < rows; r++, p += step) a0 = STEP(a0, vf_load_part(p, n - c));                                   \
+      vf_store_part(a + c, a0, n - c);                                                                                       \
+    }                                                                                                                        \
+  }                                                                                                                          \
+  static void NAME##_columns(const float *x, int64_t rows, int64_t step, int64_t n, float *a) {                              \
+    const int64_t together = rows_together(rows, n * (int64_t)sizeof(float));                                                \
+    for (; rows > 0; rows -= together, x += together * step) NAME##_block(x, rows < together ? rows : together, step, n, a); \
   }
 #define LARGEST_STEP(a, v) vf_max(v, a)
 #define SMALLEST_STEP(a, v) vf_min(v, a)
@@ -124,23 +134,23 @@ EXTREME(largest, vf_max, vf_reduce_max, -INFINITY)
 EXTREME(smallest, vf_min, vf_reduce_min, INFINITY)
 
 /* TAKES(a, v): whether value v replaces accumulator a; EQUAL: whether one of two zeros does. */
-#define ROWS(NAME, EXTREME_OF, TAKES, EQUAL)                                                           \
-  static void NAME##_rows(const float *x, int64_t rows, int64_t n, float *a) {                         \
-    for (int64_t r = 0; r < rows; r++, x += n) {                                                       \
-      float best = a[r];                                                                               \
-      unsigned nan;                                                                                    \
-      const float found = EXTREME_OF(x, n, &nan);                                                      \
-      if (!nan && TAKES(best, found)) {                                                                \
-        best = found;                                                                                  \
-        if (found == 0) { /* of several zeros the first or the last */                                 \
-          int64_t i = EQUAL ? n - 1 : 0;                                                               \
-          while (x[i] != 0) i += EQUAL ? -1 : 1;                                                       \
-          best = x[i];                                                                                 \
-        }                                                                                              \
-      }                                                                                                \
-      for (int64_t i = 0; nan && i < n; i++) best = TAKES(best, x[i]) ? x[i] : best;                   \
-      a[r] = best;                                                                                     \
-    }                                                                                                  \
+#define ROWS(NAME, EXTREME_OF, TAKES, EQUAL)                                                 \
+  static void NAME##_rows(const float *x, int64_t rows, int64_t step, int64_t n, float *a) { \
+    for (int64_t r = 0; r < rows; r++, x += step) {                                          \
+      float best = a[r];                                                                     \
+      unsigned nan;                                                                          \
+      const float found = EXTREME_OF(x, n, &nan);                                            \
+      if (!nan && TAKES(best, found)) {                                                      \
+        best = found;                                                                        \
+        if (found == 0) { /* of several zeros the first or the last */                       \
+          int64_t i = EQUAL ? n - 1 : 0;                                                     \
+          while (x[i] != 0) i += EQUAL ? -1 : 1;                                             \
+          best = x[i];                                                                       \
+        }                                                                                    \
+      }                                                                                      \
+      for (int64_t i = 0; nan && i < n; i++) best = TAKES(best, x[i]) ? x[i] : best;         \
+      a[r] = best;                                                                           \
+    }                                                                                        \
   }
 #define GREATER(a, v) ((v) > (a))
 #define LESS(a, v) ((v) < (a))

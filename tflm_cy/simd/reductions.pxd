@@ -1,7 +1,7 @@
 """Folds of float32 matrices as arithmetic/reduction.pxd and arithmetic/optimized/reduction.pxd define them.
 
-    table.reductions.columns[FOLD_SUM](x, rows, n, a)            # a[c] = fold of a[c] and x[r][c], row after row, for n columns
-    table.reductions.rows[LARGEST](x, rows, n, a)                # a[r] = fold of a[r] and x[r][c]; n >= 1
+    table.reductions.columns[FOLD_SUM](x, rows, step, n, a)      # a[c] = fold of a[c] and x[r * step + c], row after row, for n columns
+    table.reductions.rows[LARGEST](x, rows, step, n, a)          # a[r] = fold of a[r] and x[r * step + c]; n >= 1
 
 `columns` and `rows` are indexed by FloatFold. Sums and products of rows have an order, so they have no vectors.
 """
@@ -16,7 +16,7 @@ cdef enum:                       # FloatFold; the first four have the numbers of
     SMALLEST_LAST = 5
     FLOAT_FOLDS = 6
 
-ctypedef void (*FloatFoldKernel)(const float* x, int64_t rows, int64_t n, float* a) noexcept nogil
+ctypedef void (*FloatFoldKernel)(const float* x, int64_t rows, int64_t step, int64_t n, float* a) noexcept nogil
 ctypedef int64_t (*ExtremesKernel)(const float* x, int64_t rows, int64_t step, int64_t n, bint largest, float* y) noexcept nogil
 ctypedef int64_t (*SoftmaxRows)(const float* x, int64_t rows, int64_t n, float* y) noexcept nogil
 ctypedef void (*ScaledSums)(const float* x, int64_t rows, int64_t step, int64_t n, float scale, float* y) noexcept nogil

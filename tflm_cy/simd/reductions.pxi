@@ -4,16 +4,16 @@ from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32
 from tflm_cy.simd.reductions cimport LARGEST, LARGEST_LAST, SMALLEST, SMALLEST_LAST, ReductionKernels, ScaledSums, SoftmaxRows
 
 cdef extern from "reductions.h" nogil:
-    void sum_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
-    void product_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
-    void largest_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
-    void smallest_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
-    void largest_last_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
-    void smallest_last_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
-    void largest_rows(const float* x, int64_t rows, int64_t n, float* a) noexcept
-    void smallest_rows(const float* x, int64_t rows, int64_t n, float* a) noexcept
-    void largest_last_rows(const float* x, int64_t rows, int64_t n, float* a) noexcept
-    void smallest_last_rows(const float* x, int64_t rows, int64_t n, float* a) noexcept
+    void sum_columns(const float* x, int64_t rows, int64_t step, int64_t n, float* a) noexcept
+    void product_columns(const float* x, int64_t rows, int64_t step, int64_t n, float* a) noexcept
+    void largest_columns(const float* x, int64_t rows, int64_t step, int64_t n, float* a) noexcept
+    void smallest_columns(const float* x, int64_t rows, int64_t step, int64_t n, float* a) noexcept
+    void largest_last_columns(const float* x, int64_t rows, int64_t step, int64_t n, float* a) noexcept
+    void smallest_last_columns(const float* x, int64_t rows, int64_t step, int64_t n, float* a) noexcept
+    void largest_rows(const float* x, int64_t rows, int64_t step, int64_t n, float* a) noexcept
+    void smallest_rows(const float* x, int64_t rows, int64_t step, int64_t n, float* a) noexcept
+    void largest_last_rows(const float* x, int64_t rows, int64_t step, int64_t n, float* a) noexcept
+    void smallest_last_rows(const float* x, int64_t rows, int64_t step, int64_t n, float* a) noexcept
     int64_t extremes_of(const float* x, int64_t rows, int64_t step, int64_t n, bint largest, float* y) noexcept
     ScaledSums scaled_sums_of
     SoftmaxRows softmax_rows_of

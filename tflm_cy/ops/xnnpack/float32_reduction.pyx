@@ -277,16 +277,12 @@ cdef inline void add_column_sums(const Reduction* op, const float* x, bint first
     """Of one run of rows, to 0 or to y; long ones piece by piece, whose sums stay in the cache."""
     cdef int64_t rows = op.shape.dims[4]
     cdef int64_t channels = op.shape.dims[5]
-    cdef int64_t piece, at, row, c, some
+    cdef int64_t piece, at, c, some
     for piece in range((channels + PIECE - 1) // PIECE):
         at = piece * PIECE
         some = min(channels - at, <int64_t>PIECE)
         memset(sums, 0, some * sizeof(float))
-        if some == channels:
-            op.columns(x, rows, channels, sums)
-        else:
-            for row in range(rows):
-                op.columns(x + row * channels + at, 1, some, sums)
+        op.columns(x + at, rows, channels, some, sums)
         if first:
             for c in range(some):
                 y[at + c] = sums[c] * op.scale + 0
@@ -370,7 +366,7 @@ cdef void fast_column_extremes(const Reduction* op, const float* x, float* y) no
                 y[c] = -INFINITY if op.extreme == MAXIMUM else INFINITY
             for k in range(s.dims[0]):
                 for j in range(s.dims[2]):
-                    op.columns(x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3], s.dims[4], channels, y)
+                    op.columns(x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3], s.dims[4], channels, channels, y)
             y += channels
 
 
