@@ -40,6 +40,16 @@ OUT_OF_SHAPE = (
             ),
             (
                 "GRAPH/*",
+                "MirrorPad paddings * Node number * (MIRROR_PAD)*",
+                "a border larger than its image is refused; TensorFlow reads outside of it",
+            ),
+            (
+                "FULLY_CONNECTED/shuffled/*",
+                "FULLY_CONNECTED: * operands are too few for ",
+                "room of the file's size that is too small is refused; TensorFlow writes across its end",
+            ),
+            (
+                "GRAPH/*",
                 "Not an even split",
                 "parts that do not come out even are refused; TensorFlow's delegate runs on memory that is not the tensors', or dies",
             ),
@@ -195,6 +205,12 @@ OUT_OF_SHAPE = (
         "raised RuntimeError in allocate_tensors: *BytesRequired number of * overflowed.*  <>  ok",
         "fewer than no windows are none; TensorFlow counts on with a number below 0, and a later node refuses it",
         ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+    ),
+    Deviation(
+        "REDUCE_PROD/int8/*, ones: but channels#*",
+        "invoke 0, output 0: int8 *",
+        "a product of single elements is that element; TensorFlow's optimized kernel multiplies what lies in memory, too",
+        NOT_REFERENCE,
     ),
     *(
         Deviation(
