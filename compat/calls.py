@@ -19,7 +19,10 @@ from .structures import SECOND, constant_results
 
 HANDLES = tuple(ENUMS["TensorType"][name] for name in ("RESOURCE", "VARIANT"))
 STRING = ENUMS["TensorType"]["STRING"]
-PACKED = tuple(ENUMS["TensorType"][name] for name in ("INT2", "UINT4"))  # TensorFlow reads a byte for each value
+BITS = {
+    ENUMS["TensorType"]["INT2"]: 2,
+    ENUMS["TensorType"]["UINT4"]: 4,
+}  # packed in memory; TensorFlow does not unpack them
 NAMES = {
     "get_outputs": "get_tensor",
     "get_inputs": "get_tensor",
@@ -37,6 +40,16 @@ def fitted(array, shape):
     for axis, size in enumerate(shape):
         array = array.take(np.arange(size) % array.shape[axis], axis)
     return array
+
+
+def packed_bytes(array, bits):
+    """The bytes in memory of a packed tensor. A side gives each value a byte, or those bytes as they are and what lies behind them."""
+    per, values = 8 // bits, array.ravel().view(np.int8)
+    if values.size and (values.min() < -(1 << bits - 1) or values.max() >= 1 << bits):
+        return values[: -(-values.size // per)]
+    rows = np.zeros((-(-values.size // per), per), np.uint8)
+    rows.ravel()[: values.size] = values.view(np.uint8) & (1 << bits) - 1
+    return np.bitwise_or.reduce(rows << np.arange(per, dtype=np.uint8) * bits, axis=1).astype(np.uint8).view(np.int8)
 
 
 class Program:
@@ -199,7 +212,7 @@ class Program:
         tensors = self.model["subgraphs"][0]["tensors"]
         if not 0 <= index < len(tensors):
             return True
-        if tensors[index]["type"] in (*HANDLES, *PACKED):
+        if tensors[index]["type"] in HANDLES:
             return False
         if self.model["buffers"][tensors[index]["buffer"]]["data"] is not None and not tensors[index]["is_variable"]:
             return True
@@ -223,7 +236,7 @@ class Program:
     def _plain(self, tensors, defined):
         """Those whose bytes are values; strings only where they are defined."""
         kinds = self.model["subgraphs"][0]["tensors"]
-        without = (*HANDLES, *PACKED, *([] if defined else [STRING]))
+        without = (*HANDLES, *([] if defined else [STRING]))
         return [details for details in tensors if kinds[details["index"]]["type"] not in without]
 
     def _feed(self, k):
@@ -246,5 +259,10 @@ class Program:
             return "not readable"
         arrays = [self.interpreter.get_tensor(details["index"]) for details in tensors]
         if defined:
-            self.outcome.invokes.append([Array.of(array) for array in arrays])
+            kinds = [self.model["subgraphs"][0]["tensors"][details["index"]]["type"] for details in tensors]
+            packed = [
+                packed_bytes(array, BITS[kind]) if kind in BITS else array
+                for array, kind in zip(arrays, kinds, strict=True)
+            ]
+            self.outcome.invokes.append([Array.of(array) for array in packed])
         return "; ".join(f"{np.asarray(array).dtype} {list(np.shape(array))}" for array in arrays)

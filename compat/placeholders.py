@@ -14,11 +14,12 @@ noted, and the case goes on, as programs do that resize before they run.
     rank: less           the first two dimensions as one; runs, too
     rank: flat           all of them as one
     to rank: more, less, flat    the file's shapes; after a run at them the inputs are resized to such ones
+    to none: first, inside, last    likewise; the inputs' dimensions there become 0
     IF                   the branch that is not taken, at the placeholders and resized; then taken
     WHILE, CASE          the same as the body of a loop, as a branch of STABLEHLO_CASE; one case for each operator and kind of types
 
-Other ranks are drawn where `--case` asks for them (`--case rank:`): TensorFlow's delegate takes some of them and refuses others, each
-operator in its own way.
+Other ranks and dimensions of 0 are drawn where `--case` asks for them (`--case rank:`, `--case "to none:"`): TensorFlow's delegate takes
+some of them and refuses others, each operator in its own way.
 """
 
 import numpy as np
@@ -35,11 +36,17 @@ def _ones(keeps):
     return lambda shape: [d if i in keeps(shape) else 1 for i, d in enumerate(shape)]
 
 
-RANKS = "rank:"  # of what `--case` asks for
+ASKED = ("rank:", "to none:")  # drawn where `--case` asks for them
 _RANKS = {
     "rank: more": lambda shape: [1, *shape],
     "rank: less": lambda shape: [shape[0] * shape[1], *shape[2:]] if len(shape) > 1 else shape,
     "rank: flat": lambda shape: [int(np.prod(shape))] if len(shape) > 2 else shape,
+}
+_RESIZED = {  # to what the inputs are resized after a run
+    **{f"to {what}": changed for what, changed in _RANKS.items()},
+    "to none: first": lambda shape: [0, *shape[1:]] if shape else shape,
+    "to none: inside": lambda shape: [0 if 0 < i < len(shape) - 1 else d for i, d in enumerate(shape)],
+    "to none: last": lambda shape: [*shape[:-1], 0] if shape else shape,
 }
 _HELD = {  # what the file holds of an input's shape
     "ones: all": _ones(lambda shape: []),
@@ -280,13 +287,19 @@ def placeholder_cases(seeds, invokes, ops=None, dtype=None, variant=None):
                 continue
             case = kind.case(seed, min(invokes, 2))
             for found in _of(case, (kind.op, kind.dtype, kind.variant) in chosen):
-                if (variant or "") in found.variant and ("rank: " not in found.variant or RANKS in (variant or "")):
+                if (variant or "") in found.variant and all(
+                    what not in found.variant or what in (variant or "") for what in ASKED
+                ):
                     yield found
 
 
 def _may_fit(kind, variant):
-    parts = [*_HELD, *(f"to {what}" for what in _RANKS), *CALLERS]
+    parts = [*_HELD, *_RESIZED, *CALLERS]
     return not variant or any(variant in f"{kind.variant}, {part}" for part in parts)
+
+
+def _resized(array, shape):
+    return array.reshape(shape) if array.size == np.prod(shape, dtype=int) else np.zeros(shape, array.dtype)
 
 
 def _of(case, chosen):
@@ -300,12 +313,12 @@ def _of(case, chosen):
                 forget_shapes(model)
             before = cropped(case.feeds[0], inputs_of(model)) if what in RUNS else []
             yield derived(case, what, model, case.feeds, before or [])
-    for what, resized in _RANKS.items() if "mixture" not in case.variant else ():
-        feeds = [[np.reshape(array, resized(list(array.shape))) for array in feed] for feed in case.feeds]
+    for what, resized in _RESIZED.items() if "mixture" not in case.variant else ():
+        feeds = [[_resized(array, resized(list(array.shape))) for array in feed] for feed in case.feeds]
         if any(
-            a.ndim != b.ndim for a, b in zip(feeds[0] if feeds else (), case.feeds[0] if feeds else (), strict=True)
+            a.shape != b.shape for a, b in zip(feeds[0] if feeds else (), case.feeds[0] if feeds else (), strict=True)
         ):
-            yield derived(case, f"to {what}", read_model(case.model), [case.feeds[0], *feeds], None)
+            yield derived(case, what, read_model(case.model), [case.feeds[0], *feeds], None)
     for caller in CALLERS if chosen else ("IF",):
         found = called(case, caller)
         if found is not None:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor, read_model
-from compat.calls import fitted
+from compat.builder.tensor import pack_bits
+from compat.calls import fitted, packed_bytes
 from compat.case import Case
 from compat.cases import generated_cases
 from compat.execute import execute
@@ -78,3 +79,12 @@ def test_a_name_finds_its_case_again():
     assert len({case.id for case in cases}) == len(cases)
     again = next(program_cases([3], 1, ops=[cases[0].op], dtype="float32", variant=cases[0].variant))
     assert (again.id, again.digest()) == (cases[0].id, cases[0].digest())
+
+
+@pytest.mark.parametrize(("bits", "values"), [(2, [-2, 1, -1, 0, 1]), (4, [9, 8, 15, 0, 3])])
+def test_packed_values_are_compared_as_they_lie_in_memory(bits, values):
+    """A side gives each value a byte; another one the bytes in memory, and what lies behind them."""
+    values = np.resize(np.int8(values), (3, 7))
+    memory = np.frombuffer(pack_bits(values, bits), np.int8)
+    behind = np.concatenate([memory, np.full(21 - memory.size, 99, np.int8)]).reshape(3, 7)
+    assert packed_bytes(values, bits).tolist() == packed_bytes(behind, bits).tolist() == memory.tolist()

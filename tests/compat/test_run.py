@@ -10,6 +10,7 @@ import pytest
 from compat.__main__ import main
 from compat.builder import Model, Tensor
 from compat.case import Case
+from compat.deviation import Deviation
 from compat.outcome import Outcome
 from compat.process import SideFailedError, SideProcess
 from compat.report import Tally, reproduction, to_html, to_json, to_text
@@ -63,6 +64,14 @@ def test_an_expected_deviation_is_counted_with_its_reason():
     assert result.verdict == DEVIATES and "empty array" in result.reason
     other = Outcome("raised", stage="get_tensor", error="ValueError", text="Something else.")
     assert judge(case(0), "BUILTIN_REF", other, Outcome("ok")).verdict == DIFFERS
+
+
+def test_a_deviation_of_some_graphs_looks_at_their_nodes():
+    entry = Deviation("GRAPH/*", "ok  <>  *", "sums", ("AUTO",), "*SUM(*->* int8[*")
+    text = "ABS(0)->1 int8[2]; SUM(1 2)->3 int8[1]"
+    assert entry.fits("GRAPH/int8/chain#1", "ok  <>  raised", "AUTO", text)
+    assert not entry.fits("GRAPH/int8/chain#1", "ok  <>  raised", "AUTO", "MEAN(1 2)->3 int8[1]")
+    assert not entry.fits("GRAPH/int8/chain#1", "ok  <>  raised", "BUILTIN_REF", text)
 
 
 def test_an_input_of_another_shape_is_resized():

@@ -156,6 +156,50 @@ def test_a_filter_larger_than_the_placeholder(op, dtype):
     assert run(found, image)[0].ravel().tolist() == [1, 3, 5]
 
 
+def square(filter_size, dtype):
+    """A filter of ones over four channels, two outputs."""
+    scale = None if dtype == "float32" else 1
+    x, y = (Tensor([1, 3, 3, n], dtype, scale=scale, zero_point=0) for n in (4, 2))
+    w = Tensor.constant(np.ones([2, filter_size, filter_size, 4], dtype), scale=scale, zero_point=0)
+    b = Tensor.constant(np.zeros(2, dtype if dtype == "float32" else "int32"), scale=scale, zero_point=0)
+    return Model.single("CONV_2D", [x, w, b], [y], padding="SAME", stride_w=1, stride_h=1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_images_without_pixels_in_the_delegate(dtype):
+    """A 1x1 convolution is a matrix product, which takes none; the others want a row and a column. Nobody looks at the channels."""
+    found = opened(square(1, dtype), AUTO)
+    for shape in ([1, 0, 0, 4], [1, 0, 3, 4], [2, 3, 0, 4], [1, 0, 0, 0]):
+        assert run(found, np.zeros(shape, dtype))[0].shape == (*shape[:3], 2)
+    assert run(found, ramp(1, 1, 2, 4, dtype=dtype))[0].ravel().tolist() == [6, 6, 22, 22]
+    found = opened(square(3, dtype), AUTO)
+    for shape in ([1, 0, 0, 4], [1, 0, 3, 4], [2, 3, 0, 4]):
+        found.resize_tensor_input(0, shape)
+        with pytest.raises(RuntimeError, match=r"empty image .*failed to prepare"):
+            found.allocate_tensors()
+    found.resize_tensor_input(0, [1, 3, 3, 0])
+    found.allocate_tensors()
+    assert found.get_output_details()[0]["shape"].tolist() == [1, 3, 3, 2]
+    with pytest.raises(RuntimeError, match=r"CONV_2D: 0 .*failed to invoke"):
+        found.invoke()
+
+
+@pytest.mark.parametrize("resolver", [REFERENCE, PLAIN])
+def test_bytes_below_0_are_counted(resolver):
+    """One column of one channel of bytes with -1 rows has 2**64 - 1 bytes, which is a number; four times as many is none."""
+    for dtype, channels, fits in (("uint8", 1, True), ("uint8", 2, False), ("float32", 1, False)):
+        x, y = (Tensor([1, n, 1, channels], dtype, scale=None if dtype == "float32" else 1) for n in (4, 2))
+        options = {"padding": "VALID", "stride_h": 1, "stride_w": 1, "filter_height": 3, "filter_width": 1}
+        found = opened(Model.single("MAX_POOL_2D", [x], [y], 2, **options), resolver)
+        found.resize_tensor_input(0, [1, 1, 1, channels])
+        if fits:
+            found.allocate_tensors()
+        else:
+            with pytest.raises(RuntimeError, match="does not fit an image of 1x1"):
+                found.allocate_tensors()
+        assert run(found, ramp(1, 4, 1, channels, dtype=dtype))[0].shape == (1, 2, 1, channels)
+
+
 @pytest.mark.parametrize("resolver", [REFERENCE, PLAIN])
 @pytest.mark.parametrize("op", ["MAX_POOL_2D", "AVERAGE_POOL_2D"])
 def test_fewer_than_no_windows_are_refused_and_then_resized(op, resolver):

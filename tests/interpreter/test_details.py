@@ -136,3 +136,9 @@ def test_operators_are_described():
     assert [(d["index"], d["op_name"], d["inputs"].tolist(), d["outputs"].tolist()) for d in details] == [
         (0, "CONV_2D", [0, 1, 2], [3])
     ]
+
+
+def test_a_name_ends_at_its_first_zero_byte():
+    x, y = Tensor([2], "float32", name="in\0put"), Tensor([2], "float32", name="\0")
+    interpreter = Interpreter(model_content=Model.single("NEG", [x], [y]).to_bytes())
+    assert [details["name"] for details in interpreter.get_tensor_details()] == ["in", ""]

@@ -66,8 +66,9 @@ cdef bint is_viewable(const Tensor* tensor) noexcept:
 
 
 cdef str tensor_name(Subgraph g, int t):
+    """Up to its first zero byte, as TensorFlow reads it."""
     cdef Vector name = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), g.file_index(t)), TENSOR_NAME)
-    return "" if name.data == NULL else (<const char*>name.data)[:name.length].decode("utf-8", "replace")
+    return "" if name.data == NULL else (<const char*>name.data)[:name.length].decode("utf-8", "replace").partition("\0")[0]
 
 
 def name_of(Subgraph g, int t):

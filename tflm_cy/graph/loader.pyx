@@ -103,7 +103,8 @@ cdef int compose(Subgraph g) except -1:
 
 
 cdef str text_of(Vector vector):
-    return "" if vector.data == NULL else (<const char*>vector.data)[:vector.length].decode("utf-8", "replace")
+    """Up to its first zero byte, as TensorFlow reads it."""
+    return "" if vector.data == NULL else (<const char*>vector.data)[:vector.length].decode("utf-8", "replace").partition("\0")[0]
 
 
 cdef list operator_codes(Model model, find, bint reference, bint micro):

@@ -22,7 +22,7 @@ from tflm_cy.arithmetic.shapes cimport ConvShape, matrix_shape
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.platform.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, position_space, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, counts_as_empty, is_constant, shape_of, type_name
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport index_at, operand, result, want_type_of
 from tflm_cy.ops.kernels.conv_f32_unfused cimport filter_of, ready_unfused
@@ -86,8 +86,9 @@ cdef Conv3D* read_options(Context context, Node* node) except NULL:
     return op
 
 
-cdef int64_t fit_window(Conv3D* op, int axis, int64_t size) except -1:
-    """How many windows the sliding gives over so many elements, none with stride 0 or an unknown padding; sets the paddings."""
+cdef int64_t fit_window(Conv3D* op, int axis, int64_t size) except? -1:
+    """How many windows the sliding gives over so many elements, fewer than none if it is larger by more than the stride, none with stride 0
+    or an unknown padding; sets the paddings."""
     cdef Volume* v = &op.volume
     cdef int64_t span = (<int64_t>v.kernel[axis] - 1) * v.dilation[axis] + 1
     cdef int64_t windows, total
@@ -97,8 +98,6 @@ cdef int64_t fit_window(Conv3D* op, int axis, int64_t size) except -1:
         v.pad[axis] = v.pad_behind[axis] = 0
         return 0
     windows = (size + v.stride[axis] - (1 if op.padding == SAME else span)) // v.stride[axis]
-    if windows < 0 or (op.padding == VALID and size + v.stride[axis] < span):
-        raise ValueError(f"a window of {span} elements does not fit {size}")
     total = max((windows - 1) * v.stride[axis] + span - size, 0)
     v.pad[axis] = total // 2
     v.pad_behind[axis] = total // 2 + total % 2
@@ -135,8 +134,11 @@ cdef int prepare_conv_3d(Context context, Node* node) except -1:
     dims[0], dims[4] = x.dims[0], w.dims[4]
     for axis in range(3):
         op.volume.size[axis], op.volume.kernel[axis] = x.dims[1 + axis], w.dims[axis]
-        op.volume.out[axis] = fit_window(op, axis, x.dims[1 + axis])
-        dims[1 + axis] = <int32_t>op.volume.out[axis]
+        dims[1 + axis] = <int32_t>fit_window(op, axis, x.dims[1 + axis])
+    if min(dims[1], dims[2], dims[3]) < 0 and not counts_as_empty(5, dims):
+        raise ValueError(f"a window of {shape_of(w)[:3]} elements does not fit {shape_of(x)[1:4]}")
+    for axis in range(3):
+        op.volume.out[axis] = dims[1 + axis] = max(dims[1 + axis], 0)
     context.set_shape(y, 5, dims)
     op.sum_bytes = op.volume.oc * sizeof(float) + 4
     op.sums = context.request_scratch(context.for_all_workers(op.sum_bytes))

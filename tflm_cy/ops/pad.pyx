@@ -48,7 +48,7 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     want_type_of(y, x)
     if x.rank > PAD_RANK:
         raise ValueError(f"op_context.dims <= reference_ops::PadKernelMaxDimensionCount() was not true: {x.rank}")
-    want_paddings(context, x, paddings, y)
+    want_paddings(context, x, paddings, y, False)
     if value != NULL:
         want_type_of(value, x)
         want_one(value, "the padding value")
@@ -76,12 +76,13 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     return 0
 
 
-cdef int want_paddings(Context context, const Tensor* x, const Tensor* paddings, Tensor* y) except -1:
+cdef int want_paddings(Context context, const Tensor* x, const Tensor* paddings, Tensor* y, bint mirrored) except -1:
+    """PAD looks at the shape of paddings that are fed when it runs."""
     if paddings.type not in (INT32, INT64, INT8, INT16):
         raise ValueError(f"Padding type {type_name(paddings.type)} is currently not supported by Pad.")
     if paddings.rank != 2 or paddings.dims[0] != x.rank or paddings.dims[1] != 2:
         text = f"SizeOfDimension(op_context->paddings, 0) != op_context->dims: paddings must be [{x.rank}, 2]"
-        if is_constant(paddings):
+        if mirrored or is_constant(paddings):
             raise ValueError(text)
         context.set_dynamic(y)
         raise LateRefusalError(text)
@@ -152,7 +153,7 @@ cdef int prepare_mirror_pad(Context context, Node* node) except -1:
     cdef Tensor* y = result(context, node, 0)
     want_type_of(y, x)
     want_index_type(paddings, "paddings of MIRROR_PAD")
-    want_paddings(context, x, paddings, y)
+    want_paddings(context, x, paddings, y, True)
     if x.type == UINT8 or x.type == INT8 or x.type == INT16:
         want_same_quantization(x, y)
         want_symmetric(x)

@@ -5,7 +5,7 @@ the output's. Without an activation float outputs are still clamped to the finit
 
 Source: LiteRT:tflite/kernels/pooling.cc.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, activation_range_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
@@ -16,11 +16,10 @@ from tflm_cy.arithmetic.pool_2d cimport AVERAGE, L2, MAXIMUM, pool_2d
 from tflm_cy.arithmetic.shapes cimport Pool2D
 from tflm_cy.arithmetic.window cimport padding_before, window_size
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, InvokeFunction, Node, WorkFunction, iteration_space, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, count_unsigned, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.kernels.pool_i8 cimport MOST_SUMS, average_rows, largest_rows
 from tflm_cy.ops.fused_clamp cimport clamp_exists, fused_clamp, no_clamp_text
-from tflm_cy.ops.window_2d cimport counts_no_bytes
 from tflm_cy.schema.option_slots cimport (
     POOL_2D_FILTER_HEIGHT, POOL_2D_FILTER_WIDTH, POOL_2D_FUSED_ACTIVATION_FUNCTION, POOL_2D_PADDING, POOL_2D_STRIDE_H,
     POOL_2D_STRIDE_W,
@@ -68,8 +67,7 @@ cdef Pool2D* prepare_shapes(Context context, Node* node, bint files_size) except
         raise ValueError(f"a pool of {p.kernel_height} x {p.kernel_width} elements")
     p.out_height = out_size(padding, p.height, p.kernel_height, p.stride_height)
     p.out_width = out_size(padding, p.width, p.kernel_width, p.stride_width)
-    if (p.out_height < 0 or p.out_width < 0) and (
-            node.arithmetic == MICRO or not counts_no_bytes(p.batches, p.out_height, p.out_width)):
+    if (p.out_height < 0 or p.out_width < 0) and (node.arithmetic == MICRO or not counts_bytes(p, y.type)):
         raise ValueError(
             f"a window of {p.kernel_height}x{p.kernel_width} with strides {p.stride_height}, {p.stride_width} does not fit an image of "
             f"{p.height}x{p.width}")
@@ -82,6 +80,14 @@ cdef Pool2D* prepare_shapes(Context context, Node* node, bint files_size) except
     context.set_shape(y, 4, dims)
     node.data = p
     return p
+
+
+cdef bint counts_bytes(const Pool2D* p, int type) noexcept nogil:
+    """TensorFlow takes numbers of windows below 0 as long as the bytes that it counts with them do not overflow: no windows, then."""
+    cdef uint64_t n = 1
+    return (
+        count_unsigned(&n, p.batches) and count_unsigned(&n, p.out_height) and count_unsigned(&n, p.out_width)
+        and count_unsigned(&n, p.channels) and count_unsigned(&n, type_size(type)))
 
 
 cdef bint take_size_of_file(Pool2D* p, const Tensor* y) noexcept nogil:

@@ -65,17 +65,28 @@ cdef inline int set_window(ConvShape* g, int padding, str name, bint takes_nothi
     return 0
 
 
-cdef inline bint set_delegated_window(ConvShape* g, int padding, str name) except -1:
-    """As XNNPACK counts: one window at least. True when not even that fits (VALID), which it computes of what lies behind the image."""
+cdef inline bint is_delegated_product(const ConvShape* g) noexcept nogil:
+    """XNNPACK makes a matrix product of such a CONV_2D, whose channels are the filter's: its image may have no rows and no columns."""
+    return g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1 and g.groups == 1 and g.group_ic + g.oc > 2
+
+
+cdef inline bint set_delegated_window(ConvShape* g, int padding, str name, bint product=False) except -1:
+    """As XNNPACK counts: one window at least. True when not even that fits (VALID), which it computes of what lies behind the image.
+
+    It does not look at the image's channels, and windows want rows and columns; a `product` has as many as the image.
+    """
     cdef int64_t reach_h = (g.kh - 1) * g.dilation_h + 1
     cdef int64_t reach_w = (g.kw - 1) * g.dilation_w + 1
     if padding != VALID or (g.ih >= reach_h and g.iw >= reach_w):
-        set_window(g, padding, name)
+        set_window(g, padding, name, product, True)
         return False
-    check_window(g, name, True)
+    check_window(g, name, product, True)
+    g.pad_h = g.pad_w = 0
+    if product:
+        g.oh, g.ow = g.ih, g.iw
+        return False
     g.oh = max(g.ih - reach_h, 0) / g.stride_h + 1
     g.ow = max(g.iw - reach_w, 0) / g.stride_w + 1
-    g.pad_h = g.pad_w = 0
     return True
 
 

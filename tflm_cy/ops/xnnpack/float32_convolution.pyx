@@ -24,7 +24,7 @@ from tflm_cy.arithmetic.xnnpack.depthwise cimport DepthwisePixels, depthwise_f32
 from tflm_cy.arithmetic.xnnpack.product cimport (
     ROWS, Taps, conv_f32, move_outside, pack_filters, packed_size, transpose_conv_f32, wraps_around,
 )
-from tflm_cy.graph.context cimport Context, Node, iteration_space, packs, register
+from tflm_cy.graph.context cimport Context, Node, elide, iteration_space, packs, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.window_2d cimport misfit_text
 from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
@@ -106,8 +106,6 @@ cdef int finish_window(Context context, Node* node, Convolution* op) except -1:
     cdef int32_t[4] dims
     cdef int padding = table_i8(node.options, CONV_2D_PADDING, 0)
     cdef bint misfit = set_padded_window(context, node, g, padding, context.operator_name(node))
-    if g.oh <= 0 or g.ow <= 0:
-        raise ValueError(f"{context.operator_name(node)}: a {g.kh}x{g.kw} filter does not fit the {g.ih}x{g.iw} image")
     dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
     context.set_shape(context.output(node, 0), 4, dims)
     if misfit:
@@ -129,10 +127,14 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     if g.group_ic <= 0 or g.ic <= 0 or g.ic % g.group_ic != 0 or g.oc % (g.ic / g.group_ic) != 0:
         g.groups = 1
         finish_window(context, node, op)
+        if count(context.output(node, 0)) == 0:
+            return elide(node)
         raise OwnRefusalError(f"CONV_2D: {g.ic} input channels, filters of {g.group_ic}, {g.oc} output channels")
     g.groups = g.ic / g.group_ic
     check_bias(context.input(node, 2), g.oc, "CONV_2D")
     finish_window(context, node, op)
+    if g.oh == 0 or g.ow == 0:
+        return elide(node)
     op.range = float_limits(table_i8(node.options, CONV_2D_FUSED_ACTIVATION_FUNCTION, 0))
     if g.group_ic == 1 and g.oc == g.groups:
         return use_depthwise(context, node, op, 1, g.kh * g.kw)
@@ -274,7 +276,7 @@ cdef int finish_transposed(
     if b != NULL:
         values = <const float*>b.data
     g.oc, g.group_ic, g.groups = w.dims[0], w.dims[3], 1
-    if g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0 or g.ih <= 0 or g.iw <= 0 or stored_h < 0 or stored_w < 0:
+    if g.oc <= 0 or g.kh <= 0 or g.kw <= 0 or g.ih <= 0 or g.iw <= 0 or stored_h < 0 or stored_w < 0:
         raise ValueError(f"{name}: a filter of the shape {shape_of(w)} for an image {g.ih}x{g.iw}x{g.ic}")
     if g.stride_h <= 0 or g.stride_w <= 0 or (padding != SAME and padding != VALID):
         raise ValueError(f"{name}: strides {g.stride_h}, {g.stride_w}, padding {padding}")

@@ -8,7 +8,8 @@ from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.window cimport VALID                    # for those who look whether a convolution may take a PAD over
 from tflm_cy.graph.context cimport FUSED_PAD, Context, Node
 from tflm_cy.graph.tensor cimport Tensor
-from tflm_cy.ops.window_2d cimport set_delegated_window
+from tflm_cy.ops.window_2d cimport check_window, is_delegated_product, set_delegated_window
+from tflm_cy.schema.builtins cimport BUILTIN_CONV_2D
 
 
 cdef inline bint set_padded_window(Context context, const Node* node, ConvShape* g, int padding, str name) except -1:
@@ -17,7 +18,8 @@ cdef inline bint set_padded_window(Context context, const Node* node, ConvShape*
     cdef const int32_t* border
     cdef bint misfit
     if node.fusion != FUSED_PAD or paddings == NULL:
-        return set_delegated_window(g, padding, name)
+        return set_delegated_window(g, padding, name, node.code == BUILTIN_CONV_2D and is_delegated_product(g))
+    check_window(g, name, False, True)
     border = <const int32_t*>paddings.data
     g.ih += border[2] + border[3]
     g.iw += border[4] + border[5]

@@ -25,10 +25,10 @@ from tflm_cy.arithmetic.xnnpack.product_order cimport transposed_positions
 from tflm_cy.arithmetic.xnnpack.quantized_conv cimport (
     conv_8, conv_dynamic, depthwise_8, lost, only_bias_8, only_bias_dynamic, transpose_conv_8, transpose_conv_dynamic,
 )
-from tflm_cy.graph.context cimport Context, IterationSpace, Node, iteration_space, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, UINT8, Tensor, shape_of, type_name
+from tflm_cy.graph.context cimport Context, IterationSpace, Node, elide, iteration_space, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, UINT8, Tensor, count, shape_of, type_name
 from tflm_cy.ops.operand cimport operand, result
-from tflm_cy.ops.window_2d cimport misfit_text, pad_before, set_delegated_window, windows_along
+from tflm_cy.ops.window_2d cimport is_delegated_product, misfit_text, pad_before, set_delegated_window, windows_along
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
@@ -90,10 +90,14 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     g.dilation_h = table_i32(node.options, CONV_2D_DILATION_H_FACTOR, 1)
     if g.group_ic <= 0 or g.ic % g.group_ic != 0 or g.ic == 0 or g.oc % (g.ic / g.group_ic) != 0:
         g.groups = 1
-        shape_windows(context, g, padding, x, y, "CONV_2D")
+        shape_windows(context, g, padding, x, y, "CONV_2D", is_delegated_product(g))
+        if count(y) == 0:
+            return elide(node)
         raise OwnRefusalError(f"CONV_2D: {g.ic} channels do not fit a filter of {g.group_ic} and {g.oc} output channels")
     g.groups = g.ic / g.group_ic
-    shape_windows(context, g, padding, x, y, "CONV_2D")
+    shape_windows(context, g, padding, x, y, "CONV_2D", is_delegated_product(g))
+    if g.oh == 0 or g.ow == 0:
+        return elide(node)
     misses = lost(g, padding)
     flatten_pointwise(g, x.type == FLOAT32)
     if x.type == FLOAT32:
@@ -171,9 +175,9 @@ cdef int shape_output(Context context, const ConvShape* g, Tensor* y) except -1:
     return context.set_shape(y, 4, dims)
 
 
-cdef int shape_windows(Context context, ConvShape* g, int padding, const Tensor* x, Tensor* y, str name) except -1:
+cdef int shape_windows(Context context, ConvShape* g, int padding, const Tensor* x, Tensor* y, str name, bint product=False) except -1:
     """Output size, padding, and the output's shape."""
-    cdef bint misfit = set_delegated_window(g, padding, name)
+    cdef bint misfit = set_delegated_window(g, padding, name, product)
     shape_output(context, g, y)
     if misfit:
         raise OwnRefusalError(misfit_text(g, name))
@@ -361,7 +365,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     g.oc = w.dims[0]
     g.group_ic = w.dims[3]
     g.groups = 1
-    if g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0 or g.ih <= 0 or g.iw <= 0:
+    if g.oc <= 0 or g.kh <= 0 or g.kw <= 0 or g.ih <= 0 or g.iw <= 0:
         raise ValueError(f"TRANSPOSE_CONV: input {shape_of(x)} does not fit weights {shape_of(w)}")
     if g.stride_h <= 0 or g.stride_w <= 0:
         raise ValueError(f"TRANSPOSE_CONV: strides {g.stride_h}, {g.stride_w} are not positive")
