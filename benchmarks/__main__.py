@@ -57,6 +57,9 @@ def _parser():
     )
     p.add_argument("--sizes", type=_sizes, default=SIZES, help="operators: elements, about: 1e3,1e5,2e6 (the default)")
     p.add_argument(
+        "--uneven", action="store_true", help="operators: long rows, tall columns, flat images, few or many channels"
+    )
+    p.add_argument(
         "--changed", nargs="?", const="HEAD", metavar="COMMIT", help="operators: what changes since it can touch (HEAD)"
     )
     p.add_argument("--timeout", type=float, default=300, help="seconds without a sign of life that mean a hang")
@@ -112,7 +115,7 @@ def _operators(args):
     if touched is not None:
         ops = sorted(touched & set(ops)) if ops else sorted(touched)
         print(f"changed: {', '.join(ops) or 'no operator'}")
-    return () if ops == [] else operator_cases(args.seeds, args.sizes, ops, args.case, args.quick)
+    return () if ops == [] else operator_cases(args.seeds, args.sizes, ops, args.case, args.quick, args.uneven)
 
 
 def _find_sides(parser, asked):

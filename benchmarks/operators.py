@@ -16,7 +16,7 @@ from compat.outcome import Array, Outcome, difference
 
 from .alternation import alternate
 from .sides import Session, same_bytes
-from .sized import is_everyday, sized_case
+from .sized import SizedDraw, UnevenDraw, is_everyday, sized_case
 
 SIZES = (1_000, 100_000, 2_000_000)  # elements of the largest tensor, about
 PAIRS, SECONDS = 24, 0.4  # of one row, if the user does not say
@@ -29,24 +29,26 @@ class SizedKind:
     kind: Kind
     seed: int
     size: int
+    uneven: bool = False
 
     @property
     def name(self):
-        return f"{self.kind.op}/{self.kind.dtype}/{self.kind.variant}#{self.seed} {brief(self.size)}"
+        shapes = " uneven" if self.uneven else ""
+        return f"{self.kind.op}/{self.kind.dtype}/{self.kind.variant}#{self.seed} {brief(self.size)}{shapes}"
 
     def case(self):
         drawn = self.size * np.random.default_rng([self.seed, self.size]).uniform(0.6, 1.6)
-        return sized_case(self.kind, self.seed, drawn)
+        return sized_case(self.kind, self.seed, drawn, UnevenDraw if self.uneven else SizedDraw)
 
 
-def operator_cases(seeds=(0,), sizes=SIZES, ops=None, part="", quick=False):
-    """The everyday kinds of these operators whose names hold a text; quick: one variant of each type."""
+def operator_cases(seeds=(0,), sizes=SIZES, ops=None, part="", quick=False, uneven=False):
+    """The everyday kinds of these operators whose names hold a text; quick: one variant of each type; uneven: see `UnevenDraw`."""
     seen = set()
     for kind in sorted(kinds(ops), key=lambda kind: (kind.op, kind.dtype, kind.variant != "random", kind.variant)):
         named = part in f"{kind.op}/{kind.dtype}/{kind.variant}"
         if named and is_everyday(kind) and not (quick and (kind.op, kind.dtype) in seen):
             seen.add((kind.op, kind.dtype))
-            yield from (SizedKind(kind, seed, size) for seed in seeds for size in sizes)
+            yield from (SizedKind(kind, seed, size, uneven) for seed in seeds for size in sizes)
 
 
 def brief(elements):

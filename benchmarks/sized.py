@@ -1,6 +1,7 @@
 """compat's random material with everyday sizes: shapes whose largest tensor has about so many elements.
 
     case = sized_case(kind, seed=0, elements=100_000)  # None: the kind's sizes are its own, or not everyday ones
+    case = sized_case(kind, 0, 100_000, UnevenDraw)  # few long rows, tall columns, flat images, two or a thousand channels
 
 The generators of `compat.cases` ask a `Draw` for shapes (`shape`, `rows`) and for sizes of images and matrices (`side`, `channels`,
 `width`); here these grow. What else they draw (axes, strides, kernels, batches) stays, so that a case is one that TensorFlow takes. A
@@ -100,6 +101,29 @@ class SizedDraw(Draw):
         return found
 
 
+class UnevenDraw(SizedDraw):
+    """Sizes of one shape that differ by orders of magnitude, in any order; many are 1, 2 or 3."""
+
+    def rows(self, rank, high, last):
+        return self._spread(rank + 1, self.elements)
+
+    def side(self, low, high):
+        return self._power(0.05, 0.6)
+
+    def channels(self, low, high):
+        return self._power(0.0, 0.6)
+
+    def width(self, low, high):
+        return self._power(0.05, 0.8)
+
+    def _power(self, low, high):
+        return max(1, round(self.elements ** self.rng.uniform(low, high)))
+
+    def _spread(self, rank, elements):
+        shares = self.rng.dirichlet([0.4] * rank)
+        return [max(1, round(elements**share)) for share in shares]
+
+
 class UnusualError(Exception):
     """TensorFlow refuses the case."""
 
@@ -136,12 +160,12 @@ def is_everyday(kind):
     return kind.op != "GRAPH" and not mixed and not any(word in f"{kind.variant} " for word in UNUSUAL)
 
 
-def sized_case(kind, seed, elements):
+def sized_case(kind, seed, elements, draw=SizedDraw):
     """The kind's case with a largest tensor of about so many elements; None where that cannot be."""
     share, before = 1.0, None
     for _ in range(ATTEMPTS):
         try:
-            case = kind.function(SizedDraw(kind, seed, elements, share))
+            case = kind.function(draw(kind, seed, elements, share))
         except (
             UnusualError,
             ArithmeticError,

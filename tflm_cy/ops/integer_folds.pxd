@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.copy_runs cimport copy_bytes, fill
 from tflm_cy.arithmetic.reduction cimport (
-    FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, MAX_AXES, FoldShape, advance, element, fold_tensor, narrow, neutral, sum_narrow, sum_s32,
+    FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, MAX_AXES, FoldShape, advance, element, fold, fold_tensor, narrow, neutral, sum_narrow, sum_s32,
 )
 from tflm_cy.graph.tensor cimport BOOL, INT8, INT16, INT32, INT64
 from tflm_cy.simd.folds cimport (
@@ -20,6 +20,7 @@ from tflm_cy.simd.kernels cimport Kernels
 cdef enum:
     PIECE = 4096                 # booleans of a row between two looks whether they have decided
     WIDE = 256                   # short rows are folded several at once, in so many accumulators
+    FEW = 16                     # values that are not worth a call
 
 
 cdef inline void fold_columns(FoldKernel kernel, const element* x, int64_t rows, int64_t n, element* a) noexcept nogil:
@@ -42,6 +43,9 @@ cdef inline void fold_matrices(const FoldKernels* fast, const FoldShape* s, int 
     cdef int64_t n = s.dims[s.rank - 1]
     cdef int64_t rows = s.dims[s.rank - 2] if s.rank > 1 else 1
     cdef int64_t matrix, out = 0
+    if n * rows <= FEW:
+        fold(folding, s, x, y)
+        return
     memset(index, 0, sizeof(index))
     for matrix in range(s.inputs / (n * rows)):
         if s.strides[s.rank - 1] == 0:
@@ -70,6 +74,10 @@ cdef inline void fold_truths(const FoldKernels* fast, const FoldShape* s, int fo
     cdef int64_t i, done
     if s.inputs == 0 or fast.rows[FOLD_OF_U8][order] == NULL:
         fold_tensor(folding, s, x, y)
+        return
+    if s.folded == 1:
+        for i in range(s.inputs):
+            y[i] = x[i] != 0
         return
     memset(y, folding == FOLD_ALL, s.outputs)
     if s.whole:
