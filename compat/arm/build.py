@@ -39,7 +39,7 @@ def build(root, jobs=1):
     copy_sources(CHECKOUT, root.product)
     share_translated(CHECKOUT, root.product)
     done = subprocess.run(
-        ["nice", sys.executable, "-c", _SETUP.format(jobs=jobs)],
+        [sys.executable, "-c", _SETUP.format(jobs=jobs)],
         cwd=root.product,
         env=build_environment(root),
         capture_output=True,

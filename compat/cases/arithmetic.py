@@ -29,7 +29,10 @@ def operand_shapes(d, limit=4):
         rank = limit if d.variant == "high rank" else d.between(1, min(limit, 4))
         shape = d.shape(rank, 3 if rank > 4 else 5)
         pair = [shape, list(shape)]
-        if d.variant in ("broadcast", "high rank"):
+        if d.variant == "signed zeros":
+            shape[-1] = d.between(1, 20)
+            pair = [shape, list(shape)]
+        if d.variant in ("broadcast", "high rank") or d.variant == "signed zeros" and d.flag(0.7):
             pair = [[1 if d.flag(0.3) else n for n in shape] for _ in range(2)]
             pair[1] = pair[1][d.between(0, rank - 1) :]
     if d.flag(0.3):
@@ -39,6 +42,8 @@ def operand_shapes(d, limit=4):
 
 def operand_values(d, tensor, spread=None):
     """Values for an operand; int32 and int64 stay within `spread`, so that most results do not wrap."""
+    if d.variant == "signed zeros":
+        return d.rng.choice(np.array([0, -0.0, 1, -1], np.float32), tensor.shape)
     if tensor.dtype in ("int32", "int64") and d.variant != "special":
         return d.integers(tensor.dtype, tensor.shape, -(spread or 1000), spread or 1000)
     if tensor.dtype == "float32" and d.variant != "special":
@@ -63,6 +68,7 @@ def _divisors(tensor, values):
 @cases("POW", dtypes=("float32", "int32"), variants=(*_SHAPES, "special"))
 @cases("DIV", "FLOOR_DIV", "FLOOR_MOD", dtypes=("float32", "int32"), variants=("divide by zero",))
 @cases("ADD", "SUB", "MUL", dtypes=("float32", "int8"), variants=("not broadcastable",))
+@cases("ADD", "SUB", "MUL", dtypes=("float32",), variants=("signed zeros",))
 @cases("ADD", "SUB", "MUL", dtypes=("int8", "uint8", "int16"), variants=("halves",))
 @cases("MAXIMUM", "SQUARED_DIFFERENCE", dtypes=("int8",), variants=("halves",))
 def arithmetic(d):

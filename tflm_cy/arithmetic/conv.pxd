@@ -15,7 +15,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 from tflm_cy.arithmetic.fixed_point cimport multiply_wide
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
-from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, nan_sum, packed_size, repair_nans
+from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, nan_sum, packed_size, repair_nans, whole_eights
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, sum_values, weight8
 from tflm_cy.arithmetic.shapes cimport ConvShape
 
@@ -113,10 +113,10 @@ cdef inline void conv_f32(
                     filters = packed + group * group_size
                     out = y + group * group_oc
                     if finish_f32(sums, bias + group * group_oc, group_oc, low, high, out):
-                        repair_nans(image, runs, count, filters, group_oc, depth, False, sums, out)
+                        repair_nans(image, runs, count, filters, group_oc, depth, False, sums, bias + group * group_oc, out)
                     out += g.oc
                     if columns == 2 and finish_f32(sums2, bias + group * group_oc, group_oc, low, high, out):
-                        repair_nans(image + g.stride_w * g.ic, runs, count, filters, group_oc, depth, False, sums2, out)
+                        repair_nans(image + g.stride_w * g.ic, runs, count, filters, group_oc, depth, False, sums2, bias + group * group_oc, out)
                 y += columns * g.oc
                 ox += columns
         image += g.ih * g.iw * g.ic
@@ -139,7 +139,8 @@ cdef inline void repair_conv_f32(const ConvShape* g, const float* x, const float
                             continue
                         total = 0
                         for r in range(count):
-                            total = nan_sum(total, x + runs[r].x, 1, w + c * depth + runs[r].k, 1, runs[r].n, False)
+                            total = nan_sum(
+                                total, x + runs[r].x, 1, w + c * depth + runs[r].k, 1, runs[r].n, whole_eights(runs[r].n), False)
                         if total != total:
                             y[c] = total
                 y += g.oc

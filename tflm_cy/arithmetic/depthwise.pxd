@@ -11,6 +11,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 from tflm_cy.arithmetic.conv cimport Rescale, end_tap, first_tap, rescale_sums
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.machine cimport AARCH64, plus_product
+from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.product_f32 cimport f32x4, finish_f32, fma4, nan_sum
 from tflm_cy.arithmetic.product_s16 cimport activation, weight8
 from tflm_cy.arithmetic.shapes cimport ConvShape
@@ -132,28 +133,40 @@ cdef inline bint filter_first(ptrdiff_t ic, ptrdiff_t multiplier, ptrdiff_t c) n
     """Whether the optimized kernel of this shape multiplies the filter by the input: where both are NaN, the first comes out."""
     if multiplier == 1:
         return True
+    if AARCH64:
+        return filter_first_neon(ic, multiplier, c)
     if multiplier == 2:                          # after blocks of 8 and 4 channels a pair
         return ic == 3 or (ic - ic % 4 <= c / 2 and c / 2 < ic - ic % 2)
     return ic == 1 and (multiplier == 8 or multiplier == 20) or ic == 3 and multiplier == 4
 
 
+cdef inline bint filter_first_neon(ptrdiff_t ic, ptrdiff_t multiplier, ptrdiff_t c) noexcept nogil:
+    """On aarch64, a multiplier above 1: what is left over of blocks of eight, and kernels for 8 and 16 outputs of a channel."""
+    if multiplier == 2:
+        return c / 2 >= ic - ic % 8
+    if multiplier == 16 or multiplier == 8 and ic > 1:
+        return True
+    return c % multiplier >= multiplier - multiplier % 8 and not (multiplier == 20 and ic == 1)
+
+
 cdef inline void repair_depthwise_nans(
-    const ConvShape* g, const Taps* t, ptrdiff_t multiplier, const float* image, const float* w, const float* bias, const float* sums, float* y,
+    const ConvShape* g, const Taps* t, ptrdiff_t multiplier, const float* image, const float* w, const float* bias, bint bias_first,
+    const float* sums, float* y,
 ) noexcept nogil:
-    """As product_f32.repair_nans; sums start with the bias where it is not NULL, in the optimized kernel. y may be sums."""
+    """As product_f32.repair_nans; sums start with the bias in the optimized kernel. y may be sums."""
     cdef ptrdiff_t fy, c
     cdef float total
     for c in range(g.oc):
         if sums[c] == sums[c]:
             continue
-        total = bias[c] if bias != NULL else <float>0
+        total = bias[c] if bias_first else <float>0
         for fy in range(t.fy0, t.fy1):
             total = nan_sum(
                 total, image + ((t.y + fy * g.dilation_h) * g.iw + t.x + t.fx0 * g.dilation_w) * g.ic + c / multiplier,
-                g.dilation_w * g.ic, w + (fy * g.kw + t.fx0) * g.oc + c, g.oc, t.fx1 - t.fx0,
-                bias != NULL and filter_first(g.ic, multiplier, c),
+                g.dilation_w * g.ic, w + (fy * g.kw + t.fx0) * g.oc + c, g.oc, t.fx1 - t.fx0, 0,
+                bias_first and filter_first(g.ic, multiplier, c),
             )
-        y[c] = total
+        y[c] = total if bias_first else add_first(total, bias[c])
 
 
 cdef inline ptrdiff_t buffer_tail(const ConvShape* g, ptrdiff_t ox) noexcept nogil:
@@ -195,10 +208,10 @@ cdef inline void depthwise_f32(
                 else:
                     depthwise_sums_f32_multiplied(g, &t, multiplier, x, w, start, bias_first, sums)
                 if bias_first:
-                    repair_depthwise_nans(g, &t, multiplier, x, w, bias, sums, sums)
+                    repair_depthwise_nans(g, &t, multiplier, x, w, bias, True, sums, sums)
                     clamp_from(sums, g.oc, low, high, buffer_tail(g, ox), y)
                 elif finish_f32(sums, bias, g.oc, low, high, y):
-                    repair_depthwise_nans(g, &t, multiplier, x, w, NULL, sums, y)
+                    repair_depthwise_nans(g, &t, multiplier, x, w, bias, False, sums, y)
                 y += g.oc
         x += g.ih * g.iw * g.ic
 

@@ -150,9 +150,9 @@ cdef inline void fully_connected_f32(
     while b < batches:
         multiply_rows(x, x + depth if b + 1 < batches else NULL, &all, 1, packed, rows, depth, sums, sums2)
         if finish_f32(sums, bias, rows, low, high, out):
-            repair_nans(x, &all, 1, packed, rows, depth, weights_first, sums, out)
+            repair_nans(x, &all, 1, packed, rows, depth, weights_first, sums, bias, out)
         if b + 1 < batches and finish_f32(sums2, bias, rows, low, high, out + rows):
-            repair_nans(x + depth, &all, 1, packed, rows, depth, weights_first, sums2, out + rows)
+            repair_nans(x + depth, &all, 1, packed, rows, depth, weights_first, sums2, bias, out + rows)
         x += 2 * depth
         out += 2 * rows
         b += 2

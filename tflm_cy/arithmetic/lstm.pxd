@@ -12,7 +12,8 @@ in the gate's memory: products with float32 matrices are written there and into 
 (a product with zeros is none) the last product, what a diagonal adds and layer normalisation are missing.
 
 Quirks of sparse weights in the hybrid form: no zero point is taken off, R h has the scales of x instead of h's, and when x is all zero those
-which the last step has left: the projection's, else its own.
+which the last step has left: the projection's, else its own. On aarch64 without dot products rows without blocks are left out, which shows
+where a scale is not finite.
 
 Source: LiteRT:tflite/kernels/{lstm_eval.cc,internal/reference/portable_tensor_utils.cc}.
 """
@@ -51,6 +52,7 @@ cdef struct HybridMatrix:        # what a product with int8 weights needs to kno
     float scale
     bint minimum                 # a weight is -128
     bint sparse                  # in the file: no zero points are taken off
+    char* stored                 # of each row, whether the file has a block of it, where the others are left out; NULL: none is
     int32_t* row_sums
 
 cdef struct LstmGate:            # float32 or, when hybrid, int8 weights
@@ -101,11 +103,18 @@ cdef inline void accumulate_product(const float* w, const float* x, float* v, pt
 
 cdef inline void accumulate_hybrid(const int8_t* w, const HybridMatrix* matrix, const int16_t* x, const RowScale* scales, float* v,
                                    ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, const LstmShape* s) noexcept nogil:
-    cdef ptrdiff_t b
+    cdef ptrdiff_t b, r
+    if matrix.stored == NULL:
+        for b in range(m):
+            accumulate_rows(w, n, k, x + b * k, matrix.scale * scales[b].scale, NULL, 0 if matrix.sparse else scales[b].zero_point,
+                            matrix.row_sums, matrix.minimum, sparse_flags(s.dotprod) if matrix.sparse else product_flags(n, k, m, s.dotprod),
+                            s.fast, v + b * n)
+        return
     for b in range(m):
-        accumulate_rows(w, n, k, x + b * k, matrix.scale * scales[b].scale, NULL, 0 if matrix.sparse else scales[b].zero_point,
-                        matrix.row_sums, matrix.minimum, sparse_flags(s.dotprod) if matrix.sparse else product_flags(n, k, m, s.dotprod),
-                        s.fast, v + b * n)
+        for r in range(n):
+            if matrix.stored[r]:
+                accumulate_rows(w + r * k, 1, k, x + b * k, matrix.scale * scales[b].scale, NULL, 0, NULL, matrix.minimum,
+                                sparse_flags(s.dotprod), s.fast, v + b * n + r)
 
 
 cdef inline void quantize_rows(const LstmShape* s, const float* x, ptrdiff_t m, ptrdiff_t k, int16_t* q, RowScale* scales) noexcept nogil:
@@ -174,12 +183,14 @@ cdef inline void normalize_row(float* v, ptrdiff_t n, const float* coefficients,
 
 
 cdef inline void clip(float* v, ptrdiff_t n, float limit) noexcept nogil:
-    """NaN becomes the limit."""
+    """NaN becomes the limit; on aarch64 it stays in whole blocks of four."""
+    cdef ptrdiff_t blocks = n - n % 4 if AARCH64 else 0
     cdef ptrdiff_t i
     cdef float x
     for i in range(n):
         x = v[i] if v[i] < limit else limit
-        v[i] = -limit if x < -limit else x
+        x = -limit if x < -limit else x
+        v[i] = v[i] + v[i] if i < blocks and v[i] != v[i] else x
 
 
 cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptrdiff_t batches, const float* x, bint x_zero, const float* aux,

@@ -3,6 +3,7 @@
     total = add_first(total, x)                  # NaN + NaN is total, quiet
     add_runs(x, y, y, n)                         # y += x, where x's NaN comes out
     y[i] = add_after(x * v, b)                   # a loop of these stays one that the compiler makes vectors of
+    total = fused_first(total, x, v)             # total + x * v: NaN of the total, of x, of v
     if has_nan(x, n): ...                        # else the order shows nowhere
 
 On x86 the first operand's NaN is the result, and a compiler may exchange the operands of `+` and `*`. These say the order to it: with the
@@ -26,7 +27,13 @@ cdef extern from *:
     #define TFLM_CY_ORDERED(NAME, TYPE, OP, X86, ARM) \
       static inline TYPE NAME(TYPE a, TYPE b) { TYPE y; __asm__(ARM : "=w"(y) : "w"(a), "w"(b)); return y; }
     #define TFLM_CY_MAX_F32
+    #define TFLM_CY_FUSED_F32
     static inline float tflm_cy_max_f32(float a, float b) { float y; __asm__("fmax %s0, %s1, %s2" : "=w"(y) : "w"(a), "w"(b)); return y; }
+    static inline float tflm_cy_fused_f32(float total, float a, float b) {
+      float y;
+      __asm__("fmadd %s0, %s1, %s2, %s3" : "=w"(y) : "w"(a), "w"(b), "w"(total));
+      return y;
+    }
     #else
     #define TFLM_CY_ORDERED(NAME, TYPE, OP, X86, ARM) static inline TYPE NAME(TYPE a, TYPE b) { return a != a ? a + a : a OP b; }
     #define TFLM_CY_NO_FOURS
@@ -63,6 +70,9 @@ cdef extern from *:
     #ifndef TFLM_CY_MAX_F32
     static inline float tflm_cy_max_f32(float a, float b) { return a != a ? a + a : b != b ? b + b : a < b ? b : a; }
     #endif
+    #ifndef TFLM_CY_FUSED_F32
+    static inline float tflm_cy_fused_f32(float total, float a, float b) { return tflm_cy_add_f32(total, tflm_cy_mul_f32(a, b)); }
+    #endif
     static inline float tflm_cy_add_after(float a, float b) { const float y = a + b; return a != a && !tflm_cy_signals(b) ? a : y; }
     static inline float tflm_cy_mul_after(float a, float b) { const float y = a * b; return a != a && !tflm_cy_signals(b) ? a : y; }
     static inline void tflm_cy_add_runs(const float *a, const float *b, float *y, int64_t n) {
@@ -94,6 +104,7 @@ cdef extern from *:
     """
     float add_first "tflm_cy_add_f32"(float a, float b) noexcept nogil          # a's NaN before b's
     float mul_first "tflm_cy_mul_f32"(float a, float b) noexcept nogil
+    float fused_first "tflm_cy_fused_f32"(float total, float a, float b) noexcept nogil   # one rounding on aarch64, two elsewhere
     float max_first "tflm_cy_max_f32"(float a, float b) noexcept nogil          # a NaN comes out
     float add_after "tflm_cy_add_after"(float a, float b) noexcept nogil
     float mul_after "tflm_cy_mul_after"(float a, float b) noexcept nogil

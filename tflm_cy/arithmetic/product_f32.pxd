@@ -18,7 +18,7 @@ and fuses what is left over. There a convolution has a run per tap.
 from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.arithmetic.machine cimport AARCH64
-from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
+from tflm_cy.arithmetic.nan_order cimport add_first, fused_first, mul_first
 
 cdef extern from *:
     """
@@ -71,6 +71,11 @@ cdef inline void pack_columns(
         c += width
 
 
+cdef inline ptrdiff_t whole_eights(ptrdiff_t n) noexcept nogil:
+    """Of n values of a run those that are not fused on aarch64."""
+    return n - n % 8
+
+
 cdef inline f32x4 plus4(f32x4 total, f32x4 w, float x, bint fused) noexcept nogil:
     cdef float[4] same
     if AARCH64 and fused:
@@ -102,7 +107,7 @@ cdef inline void columns16(
         p = x + runs[r].x
         q = x2 + runs[r].x
         v = <const f32x4*>(w + 16 * runs[r].k)
-        whole = runs[r].n - runs[r].n % 8
+        whole = whole_eights(runs[r].n)
         for k in range(runs[r].n):
             s = p[k]
             t = q[k]
@@ -140,7 +145,7 @@ cdef inline void columns16_one(const float* x, const Run* runs, int count, const
     for r in range(count):
         p = x + runs[r].x
         v = <const f32x4*>(w + 16 * runs[r].k)
-        whole = runs[r].n - runs[r].n % 8
+        whole = whole_eights(runs[r].n)
         for k in range(runs[r].n):
             s = p[k]
             a0 = plus4(a0, v[0], s, k >= whole)
@@ -172,7 +177,7 @@ cdef inline void columns8(
         p = x + runs[r].x
         q = x2 + runs[r].x
         v = <const f32x4*>(w + 8 * runs[r].k)
-        whole = runs[r].n - runs[r].n % 8
+        whole = whole_eights(runs[r].n)
         for k in range(runs[r].n):
             a0 = plus4(a0, v[0], p[k], k >= whole)
             a1 = plus4(a1, v[1], p[k], k >= whole)
@@ -201,7 +206,7 @@ cdef inline void columns4(
         p = x + runs[r].x
         q = x2 + runs[r].x
         v = <const f32x4*>(w + 4 * runs[r].k)
-        whole = runs[r].n - runs[r].n % 8
+        whole = whole_eights(runs[r].n)
         for k in range(runs[r].n):
             a0 = plus4(a0, v[k], p[k], k >= whole)
             b0 = plus4(b0, v[k], q[k], k >= whole)
@@ -252,10 +257,11 @@ cdef inline bint finish_f32(const float* sums, const float* bias, ptrdiff_t n, f
 # ---- which NaN
 
 cdef inline float nan_sum(
-    float total, const float* x, ptrdiff_t x_step, const float* w, ptrdiff_t w_step, ptrdiff_t n, bint weights_first,
+    float total, const float* x, ptrdiff_t x_step, const float* w, ptrdiff_t w_step, ptrdiff_t n, ptrdiff_t rounded,
+    bint weights_first,
 ) noexcept nogil:
     """total + x . w with TensorFlow's choice among NaNs: the last product that is NaN replaces the sum, on aarch64 the first one does; x's NaN
-    before w's (or the reverse).
+    before w's (or the reverse). On aarch64 all but the first `rounded` products are fused, and infinity times 0 makes a new NaN of any.
 
     The compiler may swap the operands of a vector sum, which is visible only in which NaN survives; so outputs that are NaN are computed again.
     """
@@ -266,10 +272,11 @@ cdef inline float nan_sum(
         b = w[k * w_step]
         if weights_first:
             a, b = b, a
-        p = mul_first(a, b) if AARCH64 else a * b
         if AARCH64:
-            total = add_first(total, p)
-        elif p == p:
+            total = add_first(total, mul_first(a, b)) if k < rounded else fused_first(total, a, b)
+            continue
+        p = a * b
+        if p == p:
             total = total + p
         elif a != a:
             total = a + <float>0.0
@@ -282,9 +289,9 @@ cdef inline float nan_sum(
 
 cdef inline void repair_nans(
     const float* x, const Run* runs, int count, const float* packed, ptrdiff_t columns, ptrdiff_t depth, bint weights_first,
-    const float* sums, float* y,
+    const float* sums, const float* bias, float* y,
 ) noexcept nogil:
-    """Replace the outputs whose sum is NaN; a bias that is NaN too loses."""
+    """Replace the outputs whose sum is NaN; a bias that is NaN too loses, on aarch64 unless it signals."""
     cdef ptrdiff_t c = 0
     cdef ptrdiff_t width, j
     cdef float total
@@ -295,7 +302,8 @@ cdef inline void repair_nans(
             if sums[c + j] != sums[c + j]:
                 total = 0
                 for r in range(count):
-                    total = nan_sum(total, x + runs[r].x, 1, packed + runs[r].k * width + j, width, runs[r].n, weights_first)
-                y[c + j] = total
+                    total = nan_sum(
+                        total, x + runs[r].x, 1, packed + runs[r].k * width + j, width, runs[r].n, whole_eights(runs[r].n), weights_first)
+                y[c + j] = add_first(total, bias[c + j])
         packed += width * depth
         c += width

@@ -12,6 +12,7 @@ from libc.math cimport cos, log, log1p, sin, sqrt
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t
 
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_first, has_nan
 
 
@@ -221,8 +222,8 @@ cdef inline void fill_cosines(double* cosines, int32_t coefficients, int32_t n) 
 
 
 cdef inline bint second_first(ptrdiff_t j, ptrdiff_t n) noexcept nogil:
-    """Which of two NaN comes out of TensorFlow's sums over a distance of 2: it transforms 64 at once, all but 8 of them alike."""
-    return n >= 64 and j % 64 < 56 and (j % 4 == 1 or j % 8 == 4)
+    """Which of two NaN comes out of TensorFlow's sums over a distance of 2, but on aarch64: it transforms 64 at once, all but 8 of them alike."""
+    return not AARCH64 and n >= 64 and j % 64 < 56 and (j % 4 == 1 or j % 8 == 4)
 
 
 cdef inline void two_steps(float* x, ptrdiff_t half) noexcept nogil:
@@ -269,23 +270,24 @@ cdef inline void butterflies(float* x, ptrdiff_t half) noexcept nogil:
         x[j + half] = a - b
 
 
-cdef inline void butterflies_of_two(float* x, ptrdiff_t at, ptrdiff_t n) noexcept nogil:
-    """Those over a distance of 2, `at` of n values, with the NaN that TensorFlow keeps."""
+cdef inline void ordered_butterflies(float* x, ptrdiff_t half, ptrdiff_t at, ptrdiff_t n) noexcept nogil:
+    """Those of values `at` and further of n, with the NaN that TensorFlow keeps."""
     cdef ptrdiff_t j
     cdef float a, b
-    for j in range(2):
+    for j in range(half):
         a = x[j]
-        b = x[j + 2]
-        x[j] = add_first(b, a) if second_first(at + j, n) else a + b
-        x[j + 2] = a - b
+        b = x[j + half]
+        x[j] = add_first(b, a) if half == 2 and second_first(at + j, n) else add_first(a, b)
+        x[j + half] = a - b
 
 
 cdef inline void hadamard(float* x, ptrdiff_t n) noexcept nogil:
     """In place; n a power of two. Which of two NaN comes out need only be asked where the run has one."""
     cdef float factor = <float>(1.0 / sqrt(<double>n))
+    cdef bint ordered = has_nan(x, n)
     cdef ptrdiff_t half = 1
     cdef ptrdiff_t i
-    if n >= 4 and not has_nan(x, n):
+    if n >= 4 and not ordered:
         two_steps_of_four(x, n)
         half = 4
         while 4 * half <= n:
@@ -297,8 +299,8 @@ cdef inline void hadamard(float* x, ptrdiff_t n) noexcept nogil:
     while half < n:
         i = 0
         while i < n:
-            if half == 2:
-                butterflies_of_two(x + i, i, n)
+            if ordered:
+                ordered_butterflies(x + i, half, i, n)
             else:
                 butterflies(x + i, half)
             i += 2 * half

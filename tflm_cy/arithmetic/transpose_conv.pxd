@@ -67,7 +67,7 @@ cdef inline void transpose_conv_f32(
                 count = transpose_runs(g, oy, ox, runs)
                 multiply_rows(x, NULL, runs, count, packed, g.oc, depth, sums, NULL)
                 if finish_f32(sums, bias, g.oc, low, high, y):
-                    repair_nans(x, runs, count, packed, g.oc, depth, False, sums, y)
+                    repair_nans(x, runs, count, packed, g.oc, depth, False, sums, bias, y)
                 y += g.oc
         x += g.ih * g.iw * g.ic
 

@@ -17,12 +17,12 @@ from tflm_cy.arithmetic.addition cimport (
     FourSum8, FourSum16, Range64, Shifted16, Sum8, Sum16, add_f32, add_whole, squared_difference_8, squared_difference_f32, squared_difference_s16,
     squared_difference_s32, sub_8_in_fours, sub_f32, sub_s16_in_fours, sub_whole, sum_8, sum_s16, sum_shifted_s16, wide_operand,
 )
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f32, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, activation_range_f32, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
 from tflm_cy.arithmetic.optimized.addition cimport (
-    BlockSum8, BlockSum16, add_f32_neon, five_fold, operand_in_block, sub_f32_neon, sum_8_in_blocks, sum_s16_in_blocks,
+    BlockSum8, BlockSum16, RunRange, add_f32_neon, five_fold, operand_in_block, sub_f32_neon, sum_8_in_blocks, sum_s16_in_blocks,
 )
 from tflm_cy.arithmetic.rescale cimport power_of_two
 from tflm_cy.arithmetic.signatures cimport BinaryKernel
@@ -86,13 +86,14 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
 cdef bint use_f32(Context context, const Node* node, Binary* op, int activation, int sign) except -1:
     """Whether it must not be shared."""
     cdef const Tensor* y = context.output(node, 0)
-    cdef RangeF* limits = <RangeF*>context.persistent(sizeof(RangeF))
-    limits[0] = activation_range_f32(activation)
-    op.params = limits
+    cdef RunRange* r = <RunRange*>context.persistent(sizeof(RunRange))
+    r.range = activation_range_f32(activation)
+    r.run = max(op.plan.inner, 1)
+    op.params = r
     op.kernel = <BinaryKernel>add_f32 if sign > 0 else <BinaryKernel>sub_f32
     if kernels().float32.add != NULL and not AARCH64:                  # whose clamp is XNNPACK's: another zero
         op.kernel = kernels().float32.add if sign > 0 else kernels().float32.sub
-    if AARCH64 and node.arithmetic == OPTIMIZED and limits.low == 0 and (five_fold(&op.plan) if sign > 0 else is_one_run(op)):
+    if AARCH64 and node.arithmetic == OPTIMIZED and r.range.low == 0 and (five_fold(&op.plan) if sign > 0 else is_one_run(op)):
         op.kernel = <BinaryKernel>add_f32_neon if sign > 0 else <BinaryKernel>sub_f32_neon
         return op.plan.loops == 0 and unit_of(y) % 4 != 0
     return False

@@ -7,11 +7,12 @@ variant leaves out a class (`regular`).
 
 Source: LiteRT:tflite/kernels/detection_postprocess.cc, tflite-micro:tensorflow/lite/micro/kernels/detection_postprocess.cc.
 """
-from libc.math cimport exp
+from libc.math cimport exp, fma
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_first, add_first_f64, mul_first_f64
 from tflm_cy.arithmetic.suppression cimport greater, lesser
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
@@ -119,6 +120,11 @@ cdef inline float value_at(const Tensor* x, int64_t i) noexcept nogil:
     return (<float>(<const uint8_t*>x.data)[i] - <float>x.zero_point) * x.scale
 
 
+cdef inline double scale_and_move(double x, double scale, double offset) noexcept nogil:
+    """On aarch64 with one rounding, and then of several NaN the offset's comes out."""
+    return fma(x, scale, offset) if AARCH64 else add_first_f64(mul_first_f64(x, scale), offset)
+
+
 cdef bint decode(Context context, const Node* node, const Detection* op, float* boxes) noexcept nogil:
     """The boxes as (top, left, bottom, right); False when one is inside out, or without area where `refuses_empty` is set."""
     cdef const Tensor* encodings = context.input(node, 0)
@@ -132,8 +138,8 @@ cdef bint decode(Context context, const Node* node, const Detection* op, float* 
         for j in range(4):
             e[j] = <double>value_at(encodings, i * encodings.dims[2] + j) / op.scales[j]
             a[j] = value_at(anchors, 4 * i + j)
-        y = <float>add_first_f64(mul_first_f64(e[0], a[2]), a[0])
-        x = <float>add_first_f64(mul_first_f64(e[1], a[3]), a[1])
+        y = <float>scale_and_move(e[0], a[2], a[0])
+        x = <float>scale_and_move(e[1], a[3], a[1])
         h = <float>mul_first_f64(0.5 * exp(e[2]), a[2])
         w = <float>mul_first_f64(0.5 * exp(e[3]), a[3])
         boxes[4 * i] = y - h

@@ -15,14 +15,14 @@ from libc.math cimport fabsf, roundf
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.addition cimport Range64
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT, RangeF, activation_range_f32, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT, activation_range_f32, quantize_multiplier
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multiplication cimport (
     Product, Quotient, div_f32, div_q, div_s32, floor_div_blocks, floor_div_f32, floor_div_whole, floor_mod_f32, floor_mod_whole,
     low_bits, mul_c64, mul_f32, mul_q, mul_s16_s8, mul_whole, pow_f32, pow_s32, power_by_products_f32, power_by_products_s32,
 )
 from tflm_cy.arithmetic.multipliers cimport Multiplier
-from tflm_cy.arithmetic.optimized.addition cimport five_fold
+from tflm_cy.arithmetic.optimized.addition cimport RunRange, five_fold
 from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct, mul_8_in_blocks, mul_f32_neon
 from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
@@ -50,10 +50,11 @@ cdef Binary* prepare_operands(Context context, Node* node, Tensor** a, Tensor** 
     return prepare_binary(context, node, name, name == "MUL" and second_first(node, a[0], b[0], True))
 
 
-cdef RangeF* float_range(Context context, int activation) except NULL:
-    cdef RangeF* limits = <RangeF*>context.persistent(sizeof(RangeF))
-    limits[0] = activation_range_f32(activation)
-    return limits
+cdef RunRange* float_range(Context context, const Binary* op, int activation) except NULL:
+    cdef RunRange* r = <RunRange*>context.persistent(sizeof(RunRange))
+    r.range = activation_range_f32(activation)
+    r.run = max(op.plan.inner, 1)
+    return r
 
 
 cdef Range64* integer_range(Context context, int activation, int64_t low, int64_t high) except NULL:
@@ -74,11 +75,11 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     if y.type == COMPLEX64 and <int>ACT_NONE < activation <= <int>ACT_SIGN_BIT:
         raise ValueError("Activation is not allowed for COMPLEX64 input.")
     if y.type == FLOAT32:
-        op.params = float_range(context, activation)
+        op.params = float_range(context, op, activation)
         op.kernel = <BinaryKernel>mul_f32
         if kernels().float32.mul != NULL and not AARCH64:              # as in addition.pyx
             op.kernel = kernels().float32.mul
-        if AARCH64 and node.arithmetic == OPTIMIZED and (<const RangeF*>op.params).low == 0 and five_fold(&op.plan):
+        if AARCH64 and node.arithmetic == OPTIMIZED and (<const RunRange*>op.params).range.low == 0 and five_fold(&op.plan):
             op.kernel = <BinaryKernel>mul_f32_neon
     elif y.type == INT32:
         op.params = integer_range(context, activation, INT32_MIN, INT32_MAX)
@@ -183,7 +184,7 @@ cdef int prepare_div(Context context, Node* node) except -1:
     cdef Binary* op = prepare_operands(context, node, &a, &b, &y, "DIV")
     cdef int activation = table_i8(node.options, MUL_FUSED_ACTIVATION_FUNCTION, ACT_NONE)
     if y.type == FLOAT32:
-        op.params = float_range(context, activation)
+        op.params = float_range(context, op, activation)
         op.kernel = <BinaryKernel>div_f32
         return 0
     node.invoke = invoke_div

@@ -11,7 +11,8 @@ SIMD_INLINE vf tap32(const float *pixel, ptrdiff_t bytes, ptrdiff_t n) {
 }
 
 /* One pixel of MAX_POOL_2D: `groups` times nine taps, of which a short last group repeats its first. With two or four taps only, most of the maxima that
- * this makes change nothing: they are left out, and so are the taps. */
+ * this makes change nothing: they are left out, and so are the taps. In NEON the first of two NaN comes out, a signalling one before others: there the
+ * repeated tap counts once it is quiet. */
 SIMD_INLINE vf max_nine32(const float *x, const int64_t *taps, ptrdiff_t n) {
 #define TAP32(i) tap32(x, taps[i], n)
   vf a = vf_maximum(TAP32(2), TAP32(3)), b = vf_maximum(TAP32(4), TAP32(5));
@@ -20,8 +21,10 @@ SIMD_INLINE vf max_nine32(const float *x, const int64_t *taps, ptrdiff_t n) {
 }
 
 SIMD_INLINE vf max_few32(const float *x, const int64_t *taps, ptrdiff_t count, ptrdiff_t n) {
-  const vf first = TAP32(0), two = vf_maximum(TAP32(1), first);
-  return count == 2 ? two : vf_maximum(vf_maximum(vf_maximum(TAP32(2), TAP32(3)), first), two);
+  const vf tap = TAP32(0), first = SIMD_ISA == 128 ? vf_maximum(tap, tap) : tap;
+  const vf two = SIMD_ISA == 128 ? vf_maximum(tap, TAP32(1)) : vf_maximum(TAP32(1), tap);
+  if (count == 2) return SIMD_ISA == 128 ? vf_maximum(first, two) : two;
+  return vf_maximum(vf_maximum(vf_maximum(TAP32(2), TAP32(3)), first), two);
 }
 
 /* NV vectors of channels side by side: a tap's are read at once, so that a window larger than a cache is read once. n channels are left. */

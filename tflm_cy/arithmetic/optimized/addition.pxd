@@ -18,7 +18,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.addition cimport Sum8, Sum16, add_f32, sub_f32, sum_s16
 from tflm_cy.arithmetic.broadcast cimport Broadcast
-from tflm_cy.arithmetic.fixed_point cimport clamp32, high_product
+from tflm_cy.arithmetic.fixed_point cimport RangeF, clamp32, high_product
 from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
 from tflm_cy.arithmetic.rescale cimport rescale
 
@@ -35,6 +35,11 @@ cdef struct BlockSum16:
     Sum16 tail                   # first: what sum_s16 takes
     Multiplier a
     Multiplier b
+
+
+cdef struct RunRange:
+    RangeF range                 # first: what add_f32 takes
+    int64_t run
 
 
 cdef inline int32_t operand_in_block(int32_t x, Multiplier m, int spare, bint shifts_first) noexcept nogil:
@@ -102,19 +107,23 @@ cdef inline void sum_8_in_blocks(const void* params, const uint8_t* a, const uin
         start = end
 
 
-cdef inline void positive_zeros(float* y, int64_t n) noexcept nogil:
-    """0 for -0, in whole blocks of four."""
-    cdef int64_t i
-    for i in range(n - n % 4):
-        y[i] = y[i] if y[i] != 0 else 0
+cdef inline void positive_zeros(const RunRange* r, float* y, int64_t n) noexcept nogil:
+    """0 for -0, in whole blocks of four of each run; n as in `sum_8_in_blocks`."""
+    cdef int64_t start = 0
+    cdef int64_t end, i
+    while start < n:
+        end = min(start + r.run, n)
+        for i in range(start, end - (end - start) % 4):
+            y[i] = y[i] if y[i] != 0 else 0
+        start = end
 
 
 cdef inline void add_f32_neon(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
     """With a lower limit of 0."""
     add_f32(params, a, b, y, n)
-    positive_zeros(y, n)
+    positive_zeros(<const RunRange*>params, y, n)
 
 
 cdef inline void sub_f32_neon(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
     sub_f32(params, a, b, y, n)
-    positive_zeros(y, n)
+    positive_zeros(<const RunRange*>params, y, n)

@@ -10,7 +10,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, int8_t, uint8_t, uint32_t
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.multiplication cimport Product, mul_f32, mul_q
 from tflm_cy.arithmetic.multipliers cimport Rescale
-from tflm_cy.arithmetic.optimized.addition cimport positive_zeros
+from tflm_cy.arithmetic.optimized.addition cimport RunRange, positive_zeros
 from tflm_cy.arithmetic.rescale cimport rescale
 
 ctypedef fused Byte:
@@ -49,4 +49,4 @@ cdef inline void mul_8_in_blocks(const void* params, const Byte* a, const Byte* 
 cdef inline void mul_f32_neon(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
     """As add_f32_neon."""
     mul_f32(params, a, b, y, n)
-    positive_zeros(y, n)
+    positive_zeros(<const RunRange*>params, y, n)

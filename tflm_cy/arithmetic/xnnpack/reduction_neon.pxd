@@ -1,8 +1,8 @@
 """float32 sums, sums of squares and SOFTMAX of the xnnpack arithmetic on aarch64; shapes, maxima and minima are those of reduction.pxd.
 
-- A row: sixteen sums, value i to sum i % 16, also of whole fours that are left over; (s[j] + s[8 + j]) + (s[4 + j] + s[12 + j]); then
+- A row: sixteen sums, value i to sum i % 16, also of whole fours that are left over; (s[12 + j] + s[4 + j]) + (s[j] + s[8 + j]); then
   lanes 2 apart, two values left over, lanes 1 apart, the last value.
-- A column: from +0 on, the rows in rising order.
+- A column: from +0 on, the rows in rising order; behind whole blocks of 16 channels each seventh value is the first operand.
 - SOFTMAX: four sums, value i to sum i % 4; (s0 + s1) + (s2 + s3), then the sum of two values left over, then the last value. Behind whole
   blocks of 16 the value is the first operand. In some rows of several NaN TensorFlow keeps another one.
 
@@ -20,12 +20,17 @@ from tflm_cy.arithmetic.xnnpack.reduction cimport MAXIMUM, ReduceShape, row_extr
 from tflm_cy.arithmetic.xnnpack.unary_neon cimport exp_minus8_neon
 
 
-cdef inline float term(float sum, float x, bint square) noexcept nogil:
-    return fmaf(x, x, sum) if square else sum + x
+cdef inline void terms(float* sums, const float* x, int64_t n, bint square) noexcept nogil:
+    cdef int64_t j
+    if not square:
+        add_runs(sums, x, sums, n)
+        return
+    for j in range(n):
+        sums[j] = fmaf(x[j], x[j], sums[j])
 
 
 cdef inline float last_term(float sum, float x, bint square) noexcept nogil:
-    return sum + x * x if square else sum + x
+    return add_first(sum, x * x if square else x)
 
 
 cdef inline float row_sum_neon(const float* x, int64_t n, bint square) noexcept nogil:
@@ -35,21 +40,19 @@ cdef inline float row_sum_neon(const float* x, int64_t n, bint square) noexcept 
     for j in range(16):
         s[j] = 0
     while i + 16 <= n:
-        for j in range(16):
-            s[j] = term(s[j], x[i + j], square)
+        terms(s, x + i, 16, square)
         i += 16
-    for j in range((n - i) / 4 * 4):
-        s[j] = term(s[j], x[i + j], square)
+    terms(s, x + i, (n - i) / 4 * 4, square)
     x += n / 4 * 4
     for j in range(4):
-        s[j] = (s[j] + s[8 + j]) + (s[4 + j] + s[12 + j])
-    s[0] += s[2]
-    s[1] += s[3]
+        s[j] = add_first(add_first(s[12 + j], s[4 + j]), add_first(s[j], s[8 + j]))
+    s[0] = add_first(s[0], s[2])
+    s[1] = add_first(s[1], s[3])
     if n & 2:
         s[0] = last_term(s[0], x[0], square)
         s[1] = last_term(s[1], x[1], square)
         x += 2
-    s[0] += s[1]
+    s[0] = add_first(s[0], s[1])
     return last_term(s[0], x[0], square) if n & 1 else s[0]
 
 
@@ -68,14 +71,17 @@ cdef inline void sum_rows_neon(const ReduceShape* s, const float* x, float scale
                 y += 1
 
 
-cdef inline f32x8 column_sum_neon(const float* x, int64_t n, int64_t stride, int64_t lanes, bint square) noexcept nogil:
-    """Of n values each of eight (or fewer) channels."""
+cdef inline f32x8 column_sum_neon(const float* x, int64_t n, int64_t stride, int64_t lanes, bint sevens, bint square) noexcept nogil:
+    """Of n values each of eight (or fewer) channels; sevens: each seventh value is the first operand."""
     cdef f32x8 t = splat8(0)
     cdef f32x8 v
     cdef int64_t i
     for i in range(n):
         v = load8(x) if lanes >= 8 else load_part8(x, lanes)
-        t = fma8(v, v, t) if square else add8(v, t)
+        if square:
+            t = fma8(v, v, t)
+        else:
+            t = add8(v, t) if sevens and i % 7 == 0 else add8(t, v)
         x += stride
     return t
 
@@ -85,7 +91,7 @@ cdef inline void sum_columns_neon(const ReduceShape* s, const float* x, float sc
     cdef int64_t a, b, c, k, j
     cdef int64_t channels = s.dims[5]
     cdef const float* run
-    cdef f32x8 acc
+    cdef f32x8 acc, column
     for a in range(s.dims[1]):
         for b in range(s.dims[3]):
             for c in range(0, channels, 8):
@@ -93,7 +99,8 @@ cdef inline void sum_columns_neon(const ReduceShape* s, const float* x, float sc
                 for k in range(s.dims[0]):
                     for j in range(s.dims[2]):
                         run = x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3] + c
-                        acc = add8(acc, mul8(column_sum_neon(run, s.dims[4], s.strides[4], channels - c, square), splat8(scale)))
+                        column = column_sum_neon(run, s.dims[4], s.strides[4], channels - c, c >= channels - channels % 16, square)
+                        acc = add8(acc, mul8(column, splat8(scale)))
                 if channels - c >= 8:
                     store8(y + c, acc)
                 else:
