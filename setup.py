@@ -152,7 +152,8 @@ def flags_of(source: Path) -> list[str]:
             machine = [*flags.TARGETS["avx2"][1], *(flag for flag in machine if flag.startswith("-mamx")), "-O1"]
         if SANITIZE:  # their checks in unrolled loops would take minutes a file; what counts in kernels is where they read and write
             return [*machine, *flags.SANITIZE_KERNELS]
-        return [*flags.UNROLL, *machine, *loops]
+        jumps = [flags.WHOLE_JUMPS] if asked["target"] in flags.JUMPING else []
+        return [*flags.UNROLL, *machine, *loops, *jumps]
     if loops:
         return ["-O3", *loops]
     folder = source.relative_to(PACKAGE).parts[0]
@@ -160,6 +161,8 @@ def flags_of(source: Path) -> list[str]:
         return flags.SIZE
     if source.parent == PACKAGE / "ops" / "xnnpack":
         return [*XNNPACK.get(MACHINE, []), *flags.OPERATORS]
+    if is_built_again(source):
+        return [*flags.OPERATORS, *flags.LONG_LOOPS]
     return flags.OPERATORS if source.parent == PACKAGE / "ops" else []
 
 
@@ -266,7 +269,7 @@ class LinkedBuild(build_ext):
     def compiled_again(self, source: Path) -> str:
         """The second object file of a module, whose global names end otherwise."""
         names = (f"PyInit_{source.stem}", f"__pyx_module_is_main_{name_of(source).replace('.', '__')}")
-        arguments = [*flags_of(source), *flags.AGAIN, *(f"-D{name}={name}_avx2" for name in names)]
+        arguments = [*flags_of(source), *flags.AVX2, *(f"-D{name}={name}_avx2" for name in names)]
         return self.object_of(source, os.path.join(self.build_temp, "avx2"), arguments)
 
     def object_of(self, source: Path, folder: str, wanted: list[str]) -> str:

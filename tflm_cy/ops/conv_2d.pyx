@@ -1,3 +1,4 @@
+# tflm_cy: optimize=size
 """CONV_2D: input [batch, height, width, channel], filter [output channel, height, width, channel of its group], bias [output channel].
 
 float32 in conv_2d_float.pyx, float32 images with an integer filter in conv_2d_hybrid.pyx, integers in conv_2d_integer.pyx.

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=size
 """HASHTABLE, HASHTABLE_IMPORT, HASHTABLE_FIND, HASHTABLE_SIZE: tables from int64 to string or from string to int64.
 
 HASHTABLE names a table that lives as long as the interpreter; the first HASHTABLE_IMPORT fills it, later ones do nothing. Of equal keys the first

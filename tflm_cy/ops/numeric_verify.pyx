@@ -1,3 +1,4 @@
+# tflm_cy: optimize=size
 """NumericVerify: by how much a quantized tensor (int8, uint8, int16, float16) differs from the float32 one that it stands for.
 
 With the options log_if_failed and a tolerance of 0.1 and more, a difference above tolerance * scale fails the invoke; otherwise TensorFlow logs

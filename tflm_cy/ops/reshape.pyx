@@ -1,3 +1,4 @@
+# tflm_cy: optimize=size
 """RESHAPE, SQUEEZE, EXPAND_DIMS: the same bytes under another shape. Every type, strings included.
 
 RESHAPE takes its shape from an int32 vector (second input) when there is one, else from its option; a vector that is

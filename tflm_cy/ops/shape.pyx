@@ -1,3 +1,4 @@
+# tflm_cy: optimize=size
 """SHAPE, RANK, BROADCAST_ARGS: shapes as values.
 
 SHAPE (int32 or int64) and RANK (int32) are known as soon as the input's shape is. BROADCAST_ARGS gives the shape to

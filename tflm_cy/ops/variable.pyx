@@ -1,3 +1,4 @@
+# tflm_cy: optimize=size
 """Resource variables: VAR_HANDLE names one, ASSIGN_VARIABLE writes it, READ_VARIABLE reads it; and CALL_ONCE, which fills them.
 
 A handle is the variable's number, an int32 in a RESOURCE tensor. It is nearly always known in prepare: then the
