@@ -135,8 +135,8 @@ def is_built(source: Path) -> bool:
 def is_built_again(source: Path) -> bool:
     """Whether a module has a second body.
 
-    Its definitions give the same bytes: no flag lets the compiler round otherwise. Which of two NaN comes out of a sum, a definition says itself
-    (arithmetic/nan_order.pxd): a compiler may exchange the operands in one body and not in the other.
+    Its definitions give the same bytes: no flag lets the compiler round otherwise. Which of two NaN comes out of a sum, a definition says
+    itself (arithmetic/nan_order.pxd): a compiler may exchange the operands in one body and not in the other.
     """
     again = flags.asked(source).get("again")
     return again is not None and flags.TARGETS[again][0] == MACHINE and not SANITIZE  # whose bodies would be the same

@@ -39,9 +39,10 @@ COMPILE = [*OPTIMIZE, "-fno-math-errno", *SMALLER]
 # -Os alone would have memory filled byte by byte. Not for code with AVX: it leaves the upper halves of vectors as they are, and then
 # all code without AVX takes three times as long; nor for operators: each memcpy would become an instruction that is slow to begin.
 SIZE = ["-Os", "-fno-builtin-memset"]
-# Intel's processors from Skylake to Cascade Lake decode a loop anew in each round where a jump touches a border of 32 bytes: up to twice the time.
+# Intel's processors from Skylake to Cascade Lake decode a loop anew in each round where a jump touches a border of 32 bytes: it then takes
+# up to twice the time.
 WHOLE_JUMPS = "-Wa,-mbranches-within-32B-boundaries"
-JUMPING = ("avx2", "avx512")    # the instruction sets whose best such a processor may be
+JUMPING = ("avx2", "avx512")  # the instruction sets whose best such a processor may be
 # Operators: the compiler makes vectors of loops that clamp and compare only if it neither splits them at conditions (PRE), nor moves what
 # is computed behind them (sinking), nor fears that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no
 # result changes.

@@ -1,11 +1,13 @@
 """Operators at everyday sizes: which cases are drawn, and what a change of files touches."""
 
+import numpy as np
 import pytest
 
 from benchmarks.bars import MET, MISSED, judge
 from benchmarks.changed import changed_operators
 from benchmarks.operators import operator_cases
 from benchmarks.sized import NEAR
+from compat.builder import read_model
 
 
 @pytest.mark.parametrize("op", ["ADD", "CONV_2D", "SOFTMAX", "BATCH_MATMUL", "TRANSPOSE", "GELU"])
@@ -20,6 +22,16 @@ def test_sizes_are_near_what_is_asked(op):
 def test_a_kind_seed_and_size_always_make_the_same_case():
     first, second = ([sized.case().digest() for sized in operator_cases(sizes=(900,), ops=["RELU"])] for _ in range(2))
     assert first == second
+
+
+def test_uneven_shapes_are_long_and_flat():
+    found = [sized.case() for sized in operator_cases(range(20), (50_000,), ["SOFTMAX"], "float32/random", uneven=True)]
+    shapes = [
+        shape for case in found if case for shape in [read_model(case.model)["subgraphs"][0]["tensors"][0]["shape"]]
+    ]
+    assert len(shapes) > 10
+    assert any(max(shape) > 10_000 and min(shape) < 4 for shape in shapes) and any(1 in shape for shape in shapes)
+    assert all(50_000 * 0.6 / NEAR <= np.prod(shape) <= 50_000 * 1.6 * NEAR for shape in shapes)
 
 
 def test_malformed_kinds_are_left_out():
