@@ -43,7 +43,10 @@ TABLE = {
     "LOGISTIC, TANH, POW, optimized": ("polynomials of rounded steps", "polynomials of fused steps"),
     "LSTM, RNN, SVDF, float32": ("products rounded", "products fused"),
     "LSTM, cell_clip, proj_clip": ("NaN becomes the limit", "NaN stays in blocks of four"),
-    "LSTM, sparse int8 weights, without dot products": ("rows without blocks count", "rows without blocks are left out"),
+    "LSTM, sparse int8 weights, without dot products": (
+        "rows without blocks count",
+        "rows without blocks are left out",
+    ),
     "LSTM, int8, layer normalization": ("products wrap", "squares wrap in blocks of eight, halves up in blocks of 16"),
     "MAX_POOL_2D, float32, optimized": ("NaN is left out", "NaN comes out in blocks of four"),
     "MEAN, SUM, 8 bits, delegated": ("products rounded", "products fused"),
