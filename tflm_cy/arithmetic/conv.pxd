@@ -70,12 +70,14 @@ cdef inline int window_runs(const ConvShape* g, ptrdiff_t group, ptrdiff_t oy, p
             runs[count].x = (row + x + fx0) * g.ic
             runs[count].k = (fy * g.kw + fx0) * g.ic
             runs[count].n = (fx1 - fx0) * g.ic
+            runs[count].rounded = whole_eights(runs[count].n)
             count += 1
             continue
         for fx in range(fx0, fx1):
             runs[count].x = (row + x + fx * g.dilation_w) * g.ic + group * g.group_ic
             runs[count].k = (fy * g.kw + fx) * g.group_ic
             runs[count].n = g.group_ic
+            runs[count].rounded = whole_eights(g.group_ic)
             count += 1
     return count
 
@@ -140,7 +142,7 @@ cdef inline void repair_conv_f32(const ConvShape* g, const float* x, const float
                         total = 0
                         for r in range(count):
                             total = nan_sum(
-                                total, x + runs[r].x, 1, w + c * depth + runs[r].k, 1, runs[r].n, whole_eights(runs[r].n), False)
+                                total, x + runs[r].x, 1, w + c * depth + runs[r].k, 1, runs[r].n, runs[r].rounded, False)
                         if total != total:
                             y[c] = total
                 y += g.oc

@@ -15,7 +15,7 @@ from tflm_cy.arithmetic.conversion cimport cut32_f64
 from tflm_cy.arithmetic.fixed_point cimport clamp32, multiply
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Multiplier
-from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans
+from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans, whole_eights
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, weight8
 
 cdef struct DoubleRescale:
@@ -147,6 +147,7 @@ cdef inline void fully_connected_f32(
     all.x = 0
     all.k = 0
     all.n = depth
+    all.rounded = whole_eights(depth)
     while b < batches:
         multiply_rows(x, x + depth if b + 1 < batches else NULL, &all, 1, packed, rows, depth, sums, sums2)
         if finish_f32(sums, bias, rows, low, high, out):

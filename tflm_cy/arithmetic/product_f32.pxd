@@ -11,7 +11,7 @@ A `Run` is a stretch of k whose values lie side by side in the row: a fully conn
 taps outside of the image are left out (adding 0 * w instead would make NaN of an infinite weight).
 
 On aarch64 the last n % 8 values of a run are fused with their sum: that compiler makes blocks of eight of the loop, which it must not fuse,
-and fuses what is left over. There a convolution has a run per tap.
+and fuses what is left over. There a convolution has a run per tap. A transposed convolution adds in memory: all its products are fused.
 
 `f32x4` is four floats that gcc and clang add and multiply lane by lane, each lane rounded as a float; it exists on every CPU.
 """
@@ -36,6 +36,7 @@ cdef struct Run:
     ptrdiff_t x                  # offset from the start of the row
     ptrdiff_t k                  # first k
     ptrdiff_t n
+    ptrdiff_t rounded            # on aarch64, of the first so many values each product, too, is rounded: whole_eights(n)
 
 
 cdef inline ptrdiff_t padded_columns(ptrdiff_t columns) noexcept nogil:
@@ -101,24 +102,23 @@ cdef inline void columns16(
     cdef const float* p
     cdef const float* q
     cdef float s, t
-    cdef ptrdiff_t k, whole
+    cdef ptrdiff_t k
     cdef int r
     for r in range(count):
         p = x + runs[r].x
         q = x2 + runs[r].x
         v = <const f32x4*>(w + 16 * runs[r].k)
-        whole = whole_eights(runs[r].n)
         for k in range(runs[r].n):
             s = p[k]
             t = q[k]
-            a0 = plus4(a0, v[0], s, k >= whole)
-            a1 = plus4(a1, v[1], s, k >= whole)
-            a2 = plus4(a2, v[2], s, k >= whole)
-            a3 = plus4(a3, v[3], s, k >= whole)
-            b0 = plus4(b0, v[0], t, k >= whole)
-            b1 = plus4(b1, v[1], t, k >= whole)
-            b2 = plus4(b2, v[2], t, k >= whole)
-            b3 = plus4(b3, v[3], t, k >= whole)
+            a0 = plus4(a0, v[0], s, k >= runs[r].rounded)
+            a1 = plus4(a1, v[1], s, k >= runs[r].rounded)
+            a2 = plus4(a2, v[2], s, k >= runs[r].rounded)
+            a3 = plus4(a3, v[3], s, k >= runs[r].rounded)
+            b0 = plus4(b0, v[0], t, k >= runs[r].rounded)
+            b1 = plus4(b1, v[1], t, k >= runs[r].rounded)
+            b2 = plus4(b2, v[2], t, k >= runs[r].rounded)
+            b3 = plus4(b3, v[3], t, k >= runs[r].rounded)
             v += 4
     (<f32x4*>sums)[0] = a0
     (<f32x4*>sums)[1] = a1
@@ -140,18 +140,17 @@ cdef inline void columns16_one(const float* x, const Run* runs, int count, const
     cdef const f32x4* v
     cdef const float* p
     cdef float s
-    cdef ptrdiff_t k, whole
+    cdef ptrdiff_t k
     cdef int r
     for r in range(count):
         p = x + runs[r].x
         v = <const f32x4*>(w + 16 * runs[r].k)
-        whole = whole_eights(runs[r].n)
         for k in range(runs[r].n):
             s = p[k]
-            a0 = plus4(a0, v[0], s, k >= whole)
-            a1 = plus4(a1, v[1], s, k >= whole)
-            a2 = plus4(a2, v[2], s, k >= whole)
-            a3 = plus4(a3, v[3], s, k >= whole)
+            a0 = plus4(a0, v[0], s, k >= runs[r].rounded)
+            a1 = plus4(a1, v[1], s, k >= runs[r].rounded)
+            a2 = plus4(a2, v[2], s, k >= runs[r].rounded)
+            a3 = plus4(a3, v[3], s, k >= runs[r].rounded)
             v += 4
     (<f32x4*>sums)[0] = a0
     (<f32x4*>sums)[1] = a1
@@ -171,18 +170,17 @@ cdef inline void columns8(
     cdef const f32x4* v
     cdef const float* p
     cdef const float* q
-    cdef ptrdiff_t k, whole
+    cdef ptrdiff_t k
     cdef int r
     for r in range(count):
         p = x + runs[r].x
         q = x2 + runs[r].x
         v = <const f32x4*>(w + 8 * runs[r].k)
-        whole = whole_eights(runs[r].n)
         for k in range(runs[r].n):
-            a0 = plus4(a0, v[0], p[k], k >= whole)
-            a1 = plus4(a1, v[1], p[k], k >= whole)
-            b0 = plus4(b0, v[0], q[k], k >= whole)
-            b1 = plus4(b1, v[1], q[k], k >= whole)
+            a0 = plus4(a0, v[0], p[k], k >= runs[r].rounded)
+            a1 = plus4(a1, v[1], p[k], k >= runs[r].rounded)
+            b0 = plus4(b0, v[0], q[k], k >= runs[r].rounded)
+            b1 = plus4(b1, v[1], q[k], k >= runs[r].rounded)
             v += 2
     (<f32x4*>sums)[0] = a0
     (<f32x4*>sums)[1] = a1
@@ -200,16 +198,15 @@ cdef inline void columns4(
     cdef const f32x4* v
     cdef const float* p
     cdef const float* q
-    cdef ptrdiff_t k, whole
+    cdef ptrdiff_t k
     cdef int r
     for r in range(count):
         p = x + runs[r].x
         q = x2 + runs[r].x
         v = <const f32x4*>(w + 4 * runs[r].k)
-        whole = whole_eights(runs[r].n)
         for k in range(runs[r].n):
-            a0 = plus4(a0, v[k], p[k], k >= whole)
-            b0 = plus4(b0, v[k], q[k], k >= whole)
+            a0 = plus4(a0, v[k], p[k], k >= runs[r].rounded)
+            b0 = plus4(b0, v[k], q[k], k >= runs[r].rounded)
     (<f32x4*>sums)[0] = a0
     (<f32x4*>sums2)[0] = b0
 
@@ -303,7 +300,7 @@ cdef inline void repair_nans(
                 total = 0
                 for r in range(count):
                     total = nan_sum(
-                        total, x + runs[r].x, 1, packed + runs[r].k * width + j, width, runs[r].n, whole_eights(runs[r].n), weights_first)
+                        total, x + runs[r].x, 1, packed + runs[r].k * width + j, width, runs[r].n, runs[r].rounded, weights_first)
                 y[c + j] = add_first(total, bias[c + j])
         packed += width * depth
         c += width

@@ -50,6 +50,7 @@ cdef inline int transpose_runs(const ConvShape* g, ptrdiff_t oy, ptrdiff_t ox, R
             runs[count].x = (iy * g.iw + ix) * g.ic
             runs[count].k = ((y.tap0 - iy * g.stride_h) * g.kw + x.tap0 - ix * g.stride_w) * g.ic
             runs[count].n = g.ic
+            runs[count].rounded = 0
             count += 1
     return count
 

@@ -159,6 +159,7 @@ cdef inline void panel_columns(
     run.x = start
     run.k = start
     run.n = length
+    run.rounded = length
     if width == 16 and x2 == x:
         columns16_one(x, &run, 1, w, sums)
     elif width == 16:

@@ -42,7 +42,8 @@ cdef inline float row_sum_neon(const float* x, int64_t n, bint square) noexcept 
     while i + 16 <= n:
         terms(s, x + i, 16, square)
         i += 16
-    terms(s, x + i, (n - i) / 4 * 4, square)
+    for j in range(0, (n - i) / 4 * 4, 4):
+        terms(s + j, x + i + j, 4, square)
     x += n / 4 * 4
     for j in range(4):
         s[j] = add_first(add_first(s[12 + j], s[4 + j]), add_first(s[j], s[8 + j]))
