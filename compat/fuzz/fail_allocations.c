@@ -1,12 +1,14 @@
 /* Lets one call of the C library's allocation functions fail: preloaded, before AddressSanitizer's library if that is there, too.
    fail_allocation(n): the n-th from now on, on this thread; 0: none. allocations_since() counts them. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-static __thread unsigned long calls, wanted;
+/* Found without a call: the sanitizer's own __tls_get_addr is not ready when the first memory is asked for. */
+static __thread unsigned long calls __attribute__((tls_model("initial-exec"))), wanted __attribute__((tls_model("initial-exec")));
 
 void fail_allocation(unsigned long n) { calls = 0; wanted = n; }
 unsigned long allocations_since(void) { return calls; }
@@ -30,9 +32,7 @@ void *memalign(size_t a, size_t n) { return fails() ? NULL : NEXT(memalign)(a, n
 void *aligned_alloc(size_t a, size_t n) { return memalign(a, n); }
 int posix_memalign(void **p, size_t a, size_t n) { *p = memalign(a, n); return *p ? 0 : ENOMEM; }
 
+/* By the system call: to look the library's function up asks for memory, which a sanitizer that begins asks of mmap. */
 void *mmap(void *at, size_t n, int protection, int flags, int file, off_t offset) {
-    static void *(*next)(void *, size_t, int, int, int, off_t);
-    if (fails()) return MAP_FAILED;
-    if (!next) next = (void *(*)(void *, size_t, int, int, int, off_t))dlsym(RTLD_NEXT, "mmap");
-    return next(at, n, protection, flags, file, offset);
+    return fails() ? MAP_FAILED : (void *)syscall(SYS_mmap, at, n, protection, flags, file, offset);
 }
