@@ -85,7 +85,7 @@ def described(interpreter):
     for graph in range(len(interpreter._interpreter.subgraphs)):
         for details in interpreter.get_tensor_details(graph):
             try:
-                found.append(np.asarray(interpreter.get_tensor(details["index"], graph)).tobytes())
+                found.append(content(interpreter.get_tensor(details["index"], graph)))
             except EXPECTED:
                 found.append(None)
     interpreter.get_input_details(), interpreter.get_output_details(), interpreter._get_ops_details()
@@ -93,8 +93,14 @@ def described(interpreter):
     return found
 
 
+def content(value):
+    """An array's bytes, of strings the strings: their array holds addresses."""
+    array = np.asarray(value)
+    return repr(array.tolist()) if array.dtype == object else array.tobytes()
+
+
 def outputs(interpreter):
-    return [np.asarray(interpreter.get_tensor(d["index"])).tobytes() for d in interpreter.get_output_details()]
+    return [content(interpreter.get_tensor(d["index"])) for d in interpreter.get_output_details()]
 
 
 class Life:
