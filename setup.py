@@ -152,7 +152,7 @@ def flags_of(source: Path) -> list[str]:
             machine = [*flags.TARGETS["avx2"][1], *(flag for flag in machine if flag.startswith("-mamx")), "-O1"]
         if SANITIZE:  # their checks in unrolled loops would take minutes a file; what counts in kernels is where they read and write
             return [*machine, *flags.SANITIZE_KERNELS]
-        jumps = [flags.WHOLE_JUMPS] if asked["target"] in flags.JUMPING else []
+        jumps = flags.WHOLE_JUMPS if asked["target"] in flags.JUMPING else []
         return [*flags.UNROLL, *machine, *loops, *jumps]
     if loops:
         return ["-O3", *loops]

@@ -40,13 +40,13 @@ COMPILE = [*OPTIMIZE, "-fno-math-errno", *SMALLER]
 # all code without AVX takes three times as long; nor for operators: each memcpy would become an instruction that is slow to begin.
 SIZE = ["-Os", "-fno-builtin-memset"]
 # Intel's processors from Skylake to Cascade Lake decode a loop anew in each round where a jump touches a border of 32 bytes: it then takes
-# up to twice the time.
-WHOLE_JUMPS = "-Wa,-mbranches-within-32B-boundaries"
+# up to twice the time. GCC passes the flag on to its assembler, clang takes it itself.
+WHOLE_JUMPS = ["-Wa,-mbranches-within-32B-boundaries", "-mbranches-within-32B-boundaries"]
 JUMPING = ("avx2", "avx512")  # the instruction sets whose best such a processor may be
 # Operators: the compiler makes vectors of loops that clamp and compare only if it neither splits them at conditions (PRE), nor moves what
 # is computed behind them (sinking), nor fears that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no
 # result changes.
-OPERATORS = [WHOLE_JUMPS, "-fno-tree-pre", "-fno-tree-sink", "-fno-trapping-math"]
+OPERATORS = [*WHOLE_JUMPS, "-fno-tree-pre", "-fno-tree-sink", "-fno-trapping-math"]
 UNROLL = ["-O3", "-fno-semantic-interposition", "-falign-functions=64", "-falign-loops=32", "-falign-jumps"]
 # All warnings but those of what Cython writes: functions and parameters that a module does not use; tables that are not written
 # out to their ends; comparisons of enums with integers, and of unsigned types with 0; variables of its own for conditional
