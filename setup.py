@@ -152,7 +152,7 @@ def flags_of(source: Path) -> list[str]:
             machine = [*flags.TARGETS["avx2"][1], *(flag for flag in machine if flag.startswith("-mamx")), "-O1"]
         if SANITIZE:  # their checks in unrolled loops would take minutes a file; what counts in kernels is where they read and write
             return [*machine, *flags.SANITIZE_KERNELS]
-        jumps = flags.WHOLE_JUMPS if asked["target"] in flags.JUMPING else []
+        jumps = flags.JCC_ERRATUM if asked["target"] in flags.JCC_TARGETS else []
         return [*flags.UNROLL, *machine, *loops, *jumps]
     if loops:
         return ["-O3", *loops]
@@ -162,7 +162,7 @@ def flags_of(source: Path) -> list[str]:
     if source.parent == PACKAGE / "ops" / "xnnpack":
         return [*XNNPACK.get(MACHINE, []), *flags.OPERATORS]
     if is_built_again(source):
-        return [*flags.OPERATORS, *flags.LONG_LOOPS]
+        return [*flags.OPERATORS, *flags.NO_VECTOR_EPILOGUES]
     return flags.OPERATORS if source.parent == PACKAGE / "ops" else []
 
 

@@ -26,8 +26,9 @@ def cuts(models):
         try:
             model = read_model(path.read_bytes())
             graph = model["subgraphs"][0]
-        except Exception:
-            continue  # damaged on purpose
+        except Exception as error:  # damaged on purpose
+            print(f"{name} is left out: it cannot be read ({type(error).__name__})", file=sys.stderr)
+            continue
         for node, operator in enumerate(graph["operators"]):
             key = _key(model, graph, operator)
             cut = None if key is None or key in seen else _cut(model, graph, operator)

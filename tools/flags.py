@@ -39,14 +39,14 @@ COMPILE = [*OPTIMIZE, "-fno-math-errno", *SMALLER]
 # -Os alone would have memory filled byte by byte. Not for code with AVX: it leaves the upper halves of vectors as they are, and then
 # all code without AVX takes three times as long; nor for operators: each memcpy would become an instruction that is slow to begin.
 SIZE = ["-Os", "-fno-builtin-memset"]
-# Intel's processors from Skylake to Cascade Lake decode a loop anew in each round where a jump touches a border of 32 bytes: it then takes
-# up to twice the time. GCC passes the flag on to its assembler, clang takes it itself.
-WHOLE_JUMPS = ["-Wa,-mbranches-within-32B-boundaries", "-mbranches-within-32B-boundaries"]
-JUMPING = ("avx2", "avx512")  # the instruction sets whose best such a processor may be
+# The JCC erratum: Intel's processors from Skylake to Cascade Lake decode a loop anew in each round where a jump touches a border of 32
+# bytes; it then takes up to twice the time. GCC passes the flag on to its assembler, clang takes it itself.
+JCC_ERRATUM = ["-Wa,-mbranches-within-32B-boundaries", "-mbranches-within-32B-boundaries"]
+JCC_TARGETS = ("avx2", "avx512")  # the best instruction sets of these processors
 # Operators: the compiler makes vectors of loops that clamp and compare only if it neither splits them at conditions (PRE), nor moves what
 # is computed behind them (sinking), nor fears that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no
 # result changes.
-OPERATORS = [*WHOLE_JUMPS, "-fno-tree-pre", "-fno-tree-sink", "-fno-trapping-math"]
+OPERATORS = [*JCC_ERRATUM, "-fno-tree-pre", "-fno-tree-sink", "-fno-trapping-math"]
 UNROLL = ["-O3", "-fno-semantic-interposition", "-falign-functions=64", "-falign-loops=32", "-falign-jumps"]
 # All warnings but those of what Cython writes: functions and parameters that a module does not use; tables that are not written
 # out to their ends; comparisons of enums with integers, and of unsigned types with 0; variables of its own for conditional
@@ -73,7 +73,7 @@ SANITIZE_KERNELS = ["-O1", "-fno-sanitize=undefined"]
 
 AVX2 = ["-mavx2", "-mfma"]
 # Two bodies are there for their long loops: what is left over behind them needs no vectors of half the size, a fifth of the file.
-LONG_LOOPS = ["--param=vect-epilogues-nomask=0"]
+NO_VECTOR_EPILOGUES = ["--param=vect-epilogues-nomask=0"]
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni", *AVX2, "-mbmi2"]
 # Instruction set -> (processors, by the name that sysconfig.get_platform() ends with; flags without which it cannot be compiled)
 TARGETS = {

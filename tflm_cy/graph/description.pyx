@@ -6,7 +6,7 @@ on arrays made by `array_of` and `memory_of`, which may live during the call onl
 import numpy as np
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.strings cimport load_strings, store_strings
@@ -16,7 +16,7 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.graph.view cimport view_of
 from tflm_cy.schema.slots cimport SUBGRAPH_TENSORS, TENSOR_NAME
-from tflm_cy.schema.table cimport Vector, table_vector, vector_table
+from tflm_cy.schema.table cimport table_vector, text_bytes, vector_table
 
 DTYPES = {
     "FLOAT32": "float32", "FLOAT16": "float16", "INT32": "int32", "UINT8": "uint8", "INT64": "int64", "BOOL": "bool", "INT16": "int16",
@@ -66,9 +66,8 @@ cdef bint is_viewable(const Tensor* tensor) noexcept:
 
 
 cdef str tensor_name(Subgraph g, int t):
-    """Up to its first zero byte, as TensorFlow reads it."""
-    cdef Vector name = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), g.file_index(t)), TENSOR_NAME)
-    return "" if name.data == NULL else (<const char*>name.data)[:name.length].decode("utf-8", "replace").partition("\0")[0]
+    cdef const uint8_t* tensor = vector_table(table_vector(g.table, SUBGRAPH_TENSORS), g.file_index(t))
+    return text_bytes(table_vector(tensor, TENSOR_NAME)).decode("utf-8", "replace")
 
 
 def name_of(Subgraph g, int t):

@@ -38,7 +38,8 @@ from tflm_cy.schema.slots cimport (
     TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SPARSITY, TENSOR_TYPE,
 )
 from tflm_cy.schema.table cimport (
-    Vector, load_f32, load_i64, table_bool, table_i8, table_i32, table_table, table_u8, table_u32, table_vector, vector_i32, vector_table,
+    Vector, load_f32, load_i64, table_bool, table_i8, table_i32, table_table, table_u8, table_u32, table_vector, text_bytes, vector_i32,
+    vector_table,
 )
 
 from tflm_cy.graph.refusal import COMPRESSED
@@ -103,8 +104,7 @@ cdef int compose(Subgraph g) except -1:
 
 
 cdef str text_of(Vector vector):
-    """Up to its first zero byte, as TensorFlow reads it."""
-    return "" if vector.data == NULL else (<const char*>vector.data)[:vector.length].decode("utf-8", "replace").partition("\0")[0]
+    return text_bytes(vector).decode("utf-8", "replace")
 
 
 cdef list operator_codes(Model model, find, bint reference, bint micro):

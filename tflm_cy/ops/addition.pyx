@@ -22,7 +22,8 @@ from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
 from tflm_cy.arithmetic.optimized.addition cimport (
-    BlockSum8, BlockSum16, RunRange, add_f32_neon, five_fold, operand_in_block, sub_f32_neon, sum_8_in_blocks, sum_s16_in_blocks,
+    BlockSum8, BlockSum16, RunRange, add_f32_neon, five_fold, operand_in_block, run_range, sub_f32_neon, sum_8_in_blocks,
+    sum_s16_in_blocks,
 )
 from tflm_cy.arithmetic.rescale cimport power_of_two
 from tflm_cy.arithmetic.signatures cimport BinaryKernel
@@ -87,8 +88,7 @@ cdef bint use_f32(Context context, const Node* node, Binary* op, int activation,
     """Whether it must not be shared."""
     cdef const Tensor* y = context.output(node, 0)
     cdef RunRange* r = <RunRange*>context.persistent(sizeof(RunRange))
-    r.range = activation_range_f32(activation)
-    r.run = max(op.plan.inner, 1)
+    r[0] = run_range(&op.plan, activation_range_f32(activation))
     op.params = r
     op.kernel = <BinaryKernel>add_f32 if sign > 0 else <BinaryKernel>sub_f32
     if kernels().float32.add != NULL and not AARCH64:                  # whose clamp is XNNPACK's: another zero

@@ -62,6 +62,7 @@ cdef inline void fold_floats(
     else:
         first = first_accumulator(folding, False) if optimized else neutral(folding, <float>0)
         n = s.dims[s.rank - 1]
+        # each accumulator meets one matrix alone: it is set when its piece begins
         if n >= PIECE and s.strides[s.rank - 1] != 0 and (s.rank == 2 or s.rank == 3 and s.strides[0] != 0):
             for i in range(s.dims[0] if s.rank == 3 else 1):
                 fold_long_rows(kernel, s.dims[s.rank - 2], n, first, x + i * s.dims[1] * n, y + i * n)

@@ -22,7 +22,7 @@ from tflm_cy.arithmetic.multiplication cimport (
     low_bits, mul_c64, mul_f32, mul_q, mul_s16_s8, mul_whole, pow_f32, pow_s32, power_by_products_f32, power_by_products_s32,
 )
 from tflm_cy.arithmetic.multipliers cimport Multiplier
-from tflm_cy.arithmetic.optimized.addition cimport RunRange, five_fold
+from tflm_cy.arithmetic.optimized.addition cimport RunRange, five_fold, run_range
 from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct, mul_8_in_blocks, mul_f32_neon
 from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
@@ -52,8 +52,7 @@ cdef Binary* prepare_operands(Context context, Node* node, Tensor** a, Tensor** 
 
 cdef RunRange* float_range(Context context, const Binary* op, int activation) except NULL:
     cdef RunRange* r = <RunRange*>context.persistent(sizeof(RunRange))
-    r.range = activation_range_f32(activation)
-    r.run = max(op.plan.inner, 1)
+    r[0] = run_range(&op.plan, activation_range_f32(activation))
     return r
 
 

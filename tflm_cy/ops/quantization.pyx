@@ -134,7 +134,7 @@ cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tenso
         if not micro and kernels().bytes.lookup != NULL:       # TFLM's plans may overlap: ops/overlaps.py
             op.kernel = kernels().bytes.lookup_split if optimized else kernels().bytes.lookup
         if not micro and flips_signs(table):
-            op.kernel = <UnaryKernel>flip_signs
+            op.kernel = flip_signs
     elif x.type == INT16 and y.type == INT8:
         op.kernel = <UnaryKernel>requantize_s8[int16_t]
     elif x.type == INT16 and y.type == INT16:

@@ -62,12 +62,12 @@ static inline int x86_features(void) {
 }
 
 /* A function that is compiled once more for AVX2, where the compiler makes longer vectors of its loops; what follows the arguments is its body. */
-#define X86_TWICE(NAME, PARAMETERS, ARGUMENTS, ...)                     \
-  static void NAME##_base PARAMETERS __VA_ARGS__                        \
+#define X86_TWICE(NAME, PARAMETERS, ARGUMENTS, ...)                              \
+  static void NAME##_base PARAMETERS __VA_ARGS__                                 \
   __attribute__((target("avx2"))) static void NAME##_avx2 PARAMETERS __VA_ARGS__ \
-  static inline void NAME PARAMETERS {                                  \
-    if (x86_features() & X86_AVX2) NAME##_avx2 ARGUMENTS;               \
-    else NAME##_base ARGUMENTS;                                         \
+  static inline void NAME PARAMETERS {                                           \
+    if (x86_features() & X86_AVX2) NAME##_avx2 ARGUMENTS;                        \
+    else NAME##_base ARGUMENTS;                                                  \
   }
 
 #else

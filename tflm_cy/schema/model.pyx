@@ -22,7 +22,7 @@ from tflm_cy.schema.slots cimport (
     SIGNATURE_SUBGRAPH, TENSOR_MAP_INDEX, TENSOR_MAP_NAME,
 )
 from tflm_cy.schema.span cimport Span, buffer_span, builtin_code, custom_options_span, tensor_span
-from tflm_cy.schema.table cimport Vector, load_u32, table_table, table_u8, table_u32, table_vector, vector_table
+from tflm_cy.schema.table cimport Vector, load_u32, table_table, table_u8, table_u32, table_vector, text_bytes, vector_table
 from tflm_cy.schema.verifier cimport verify
 
 from tflm_cy.schema.mapping import Mapping, file_bytes
@@ -238,8 +238,5 @@ cdef list named_tensors(Vector entries):
 
 
 cdef str text(Vector string):
-    """A string up to its first zero byte, as TensorFlow reads it; bytes that are not UTF-8 become surrogates."""
-    if string.data == NULL:
-        return ""
-    raw = (<const char*>string.data)[:string.length]
-    return raw.split(b"\0", 1)[0].decode("utf-8", "surrogateescape")
+    """Bytes that are not UTF-8 become surrogates."""
+    return text_bytes(string).decode("utf-8", "surrogateescape")

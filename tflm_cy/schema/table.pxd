@@ -134,3 +134,8 @@ cdef inline int32_t vector_i32(Vector vector, uint32_t index) noexcept nogil:
 
 cdef inline int64_t vector_i64(Vector vector, uint32_t index) noexcept nogil:
     return load_i64(vector.data + 8 * <size_t>index)
+
+
+cdef inline bytes text_bytes(Vector text):
+    """A string up to its first zero byte, as TensorFlow reads it."""
+    return b"" if text.data == NULL else (<const char*>text.data)[:text.length].split(b"\0", 1)[0]

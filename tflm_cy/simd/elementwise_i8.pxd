@@ -8,11 +8,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 
 cdef struct ElementwiseI8Kernels:
-    BinaryKernel[2] add            # Sum8
-    BinaryKernel[2] multiply       # Product8
-    UnaryKernel[2] quantize       # Quantize8: from float32
-    UnaryKernel[2] dequantize     # Dequantize8: to float32
-    UnaryKernel[2] rescale        # Rescale8 of 16 bits; NULL: its table serves
+    BinaryKernel[2] add          # Sum8
+    BinaryKernel[2] multiply     # Product8
+    UnaryKernel[2] quantize      # Quantize8: from float32
+    UnaryKernel[2] dequantize    # Dequantize8: to float32
+    UnaryKernel[2] rescale       # Rescale8 of 16 bits; NULL: its table serves
     # sums[c] += the sum of x[r, c] over the rows
     void (*sum_rows)(const uint8_t* x, int64_t rows, int64_t columns, bint is_signed, int32_t* sums) noexcept nogil
     # sums[r] += the sum of x[r, c] over the columns

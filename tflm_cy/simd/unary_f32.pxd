@@ -12,5 +12,5 @@ cdef struct UnaryF32Kernels:
     UnaryKernel round_nearest
     UnaryKernel sin
     UnaryKernel cos
-    UnaryKernel sqrt                   # these two of the AVX-512 generation; NULL elsewhere
+    UnaryKernel sqrt             # these two of the AVX-512 generation; NULL elsewhere
     UnaryKernel rsqrt

@@ -107,6 +107,13 @@ cdef inline void sum_8_in_blocks(const void* params, const uint8_t* a, const uin
         start = end
 
 
+cdef inline RunRange run_range(const Broadcast* plan, RangeF range) noexcept nogil:
+    cdef RunRange r
+    r.range = range
+    r.run = max(plan.inner, 1)
+    return r
+
+
 cdef inline void positive_zeros(const RunRange* r, float* y, int64_t n) noexcept nogil:
     """0 for -0, in whole blocks of four of each run; n as in `sum_8_in_blocks`."""
     cdef int64_t start = 0

@@ -34,7 +34,7 @@ cdef struct HalfMapping:
     Unary unary                  # first: node.data is this one
     HalfFunction function
     HalfLimits limits
-    UnaryKernel run                # the vector kernel; NULL: `function`, value by value
+    UnaryKernel run              # the vector kernel; NULL: `function`, value by value
 
 
 cdef HalfFunction form(HalfFunction x86, HalfFunction wide, HalfFunction fp16) except NULL:

@@ -48,7 +48,7 @@ cdef struct Gate:
     RangeF range                 # first: the multiplication's `params`
     int operand                  # x; the other one is its LOGISTIC
     Function8 function
-    UnaryKernel fast               # with a vector kernel
+    UnaryKernel fast             # with a vector kernel
     BinaryKernel multiply
 
 cdef struct Clamp:
