@@ -18,7 +18,7 @@ from tflm_cy.graph.tensor cimport DYNAMIC, INT8, INT32, RESOURCE, STRING, Tensor
 from tflm_cy.ops.arity cimport computed_in_prepare
 from tflm_cy.ops.state cimport note_state
 from tflm_cy.schema.option_slots cimport CALL_ONCE_INIT_SUBGRAPH_INDEX, VAR_HANDLE_CONTAINER, VAR_HANDLE_SHARED_NAME
-from tflm_cy.schema.table cimport Vector, table_i32, table_vector
+from tflm_cy.schema.table cimport table_i32, table_vector, text_bytes
 
 from tflm_cy.graph.refusal import LateRefusalError
 
@@ -34,8 +34,7 @@ cdef struct CallData:
 
 
 cdef str text(const uint8_t* options, int slot):
-    cdef Vector vector = table_vector(options, slot)
-    return "" if vector.data == NULL else (<const char*>vector.data)[:vector.length].decode("utf-8", "replace")
+    return text_bytes(table_vector(options, slot)).decode("utf-8", "replace")
 
 
 cdef int prepare_handle(Context context, Node* node) except -1:
