@@ -13,6 +13,7 @@ Source: LiteRT:tflite/kernels/where.cc, topk_v2.cc.
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from tflm_cy.arithmetic.half cimport f32_bits
 from tflm_cy.arithmetic.merge_sort cimport insert, merge_sort
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -263,13 +264,11 @@ cdef inline int64_t candidates(int64_t n, int64_t k) noexcept nogil:
 
 cdef inline uint64_t key_of(Rankable value, int32_t i) noexcept nogil:
     """It rises where values fall; of up to 32 bits it holds their index, too."""
-    cdef float number
     cdef uint32_t bits
     if Rankable is int64_t:
         return ~(<uint64_t>value ^ <uint64_t>1 << 63)
     elif Rankable is float:
-        number = value + <float>0                # both zeros are one
-        bits = (<uint32_t*>&number)[0]
+        bits = f32_bits(value + <float>0)        # both zeros are one
         bits ^= <uint32_t>(<int32_t>bits >> 31) | <uint32_t>1 << 31
         return <uint64_t>(~bits) << 32 | <uint64_t>i
     else:

@@ -149,11 +149,13 @@ cdef inline bint fits_words(const Rescale8* r) noexcept nogil:
 
 
 cdef inline void fill_rescale(uint8_t* table, const Rescale8* r, bint signed) noexcept nogil:
-    cdef int64_t v
+    """The delegate takes multipliers of up to 2 ** 15."""
+    cdef int32_t above = <int32_t>r.above, below = <int32_t>r.below
+    cdef int32_t v
     cdef int byte
     for byte in range(256):
         v = byte_value(byte, signed) - r.x_zero_point
-        v = (v * (r.above if v > 0 else r.below) + 128) >> 8
+        v = (v * (above if v > 0 else below) + 128) >> 8
         table[byte] = <uint8_t>clamped(v + r.y_zero_point, -128 if signed else 0, 127 if signed else 255)
 
 
@@ -186,11 +188,11 @@ cdef inline void fill_function(
 
 cdef inline void multiply_table(uint8_t* table, const Product8* params, bint signed) noexcept nogil:
     """A function f of one value becomes x * f(x)."""
-    cdef uint8_t x
+    cdef uint8_t[256] x
     cdef int byte
     for byte in range(256):
-        x = <uint8_t>byte
-        if signed:
-            multiply_8(params, <const int8_t*>&x, <const int8_t*>&table[byte], <int8_t*>&table[byte], 1)
-        else:
-            multiply_8(params, &x, &table[byte], &table[byte], 1)
+        x[byte] = <uint8_t>byte
+    if signed:
+        multiply_8(params, <const int8_t*>x, <const int8_t*>table, <int8_t*>table, 256)
+    else:
+        multiply_8(params, x, table, table, 256)

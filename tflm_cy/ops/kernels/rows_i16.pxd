@@ -7,6 +7,7 @@ An int32 holds the whole sum where the weights of each row are small enough, els
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
+from libc.stdlib cimport abs
 
 from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, rescale_double
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
@@ -30,20 +31,23 @@ cdef struct RowsI16:
     ptrdiff_t bytes
 
 
+cdef inline int32_t sum_of_magnitudes(const int8_t* w, ptrdiff_t count) noexcept nogil:
+    cdef int32_t total = 0
+    cdef ptrdiff_t k
+    for k in range(count):
+        total += abs(w[k])
+    return total
+
+
 cdef inline ptrdiff_t longest_sum(const int8_t* w, ptrdiff_t rows, ptrdiff_t row, ptrdiff_t depth) noexcept nogil:
     """Of few weights any sum fits; of others those of each row say it."""
-    cdef ptrdiff_t r, k
-    cdef int32_t total, weight
+    cdef ptrdiff_t r
     if depth * 128 < LIMIT_16:
         return depth
     if depth > MOST_COUNTED_16:
         return LONGEST_16
     for r in range(rows):
-        total = 0
-        for k in range(depth):
-            weight = w[r * row + k]
-            total += weight if weight > 0 else -weight
-        if total >= LIMIT_16:
+        if sum_of_magnitudes(w + r * row, depth) >= LIMIT_16:
             return LONGEST_16
     return depth
 
