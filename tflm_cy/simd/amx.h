@@ -15,7 +15,8 @@
 #endif
 
 enum { CLAMPED, WHOLE_RANGE, MAGIC_BIAS };
-enum { STEPS = 16, CHUNK = 64, TILE_I32_U8 = TILE_I32 + 1 };
+enum { AMX_8, AMX_F32, AMX_I32, AMX_KINDS }; /* outputs: bytes, floats, the sums themselves */
+enum { STEPS = 16, CHUNK = 64 };
 
 #define SIMD_LIKELY(X) __builtin_expect(!!(X), 1)
 
@@ -28,7 +29,8 @@ typedef struct {
 } Positions;
 
 typedef struct {
-  int kind;               /* TILE_S8, TILE_U8, TILE_F32, TILE_I32 (x is int8), TILE_I32_U8 */
+  int kind;
+  int is_signed;          /* x is int8, else uint8, as the outputs of AMX_8 are */
   int has_terms;
   int limits;             /* CLAMPED; WHOLE_RANGE: those of the type; MAGIC_BIAS: as well, of raised sums (requantize8.h) */
   int even;
@@ -44,12 +46,13 @@ typedef struct {
   const float *f_bias;
   ptrdiff_t column;       /* bytes of y in front of the panel's columns */
   ptrdiff_t n;            /* columns to store */
-  vb zero, low, high;
+  vb zero, low, high;     /* less 128 where outputs are unsigned */
+  vb sign;                /* 128 there, else 0 */
   int near_zero;          /* no product of a sum and its scale leaves -2^22 .. 2^22 */
   vi less;                /* near_zero: to subtract from ROUNDING plus a product: its bits, less the zero point */
   float f_low, f_high;
   int keeps_nan;          /* in their clamp */
-  int32_t *sums;          /* TILE_I32: where those of `first`, the first tile of positions, go; sum_row bytes apart */
+  int32_t *sums;          /* AMX_I32: where those of `first`, the first tile of positions, go; sum_row bytes apart */
   const Positions *first;
   ptrdiff_t sum_row;
 } Panel;
@@ -91,10 +94,10 @@ SIMD_INLINE int amx_together(int tiles) { return tiles >= 3 ? 1 : 4 / tiles; }
 
 #include "amx_outputs.h"
 
-#define AMX_DOT(C, A, B) do { if (kind == TILE_U8 || kind == TILE_I32_U8) _tile_dpbusd(C, A, B); else _tile_dpbssd(C, A, B); } while (0)
+#define AMX_DOT(C, A, B) do { if (is_signed) _tile_dpbssd(C, A, B); else _tile_dpbusd(C, A, B); } while (0)
 
 /* Tile t's share of one step of 64 bytes: its operands, its product. */
-SIMD_INLINE void amx_multiply(const int NT, const int t, const int kind, const Positions *const *m, ptrdiff_t at, ptrdiff_t x_row,
+SIMD_INLINE void amx_multiply(const int NT, const int t, const int is_signed, const Positions *const *m, ptrdiff_t at, ptrdiff_t x_row,
                               const int8_t *w, const int skipped) {
   if (NT >= 3) {
     if (t == 0) { _tile_loadd(4, m[0]->x + at, x_row); _tile_loadd(5, w, 64); AMX_DOT(0, 4, 5); }
@@ -156,7 +159,7 @@ SIMD_INLINE void amx_store(const int NT, const int t, int32_t *sums) {
 
 /* Tile t begins with the bias of its columns (dynamic: with 0). */
 SIMD_INLINE void amx_start(const int NT, const int t, const int kind, const int32_t *bias) {
-  if (kind == TILE_F32) {
+  if (kind == AMX_F32) {
     if (t == 0) _tile_zero(0);
     if (t == 1) _tile_zero(1);
     if (t == 2) _tile_zero(2);
@@ -180,30 +183,31 @@ SIMD_INLINE void amx_fill(Waiting *u, const int NT, const Panel *p, const Positi
 }
 
 /* The unit of positions from `i` on, with two waiting. */
-SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const int limits, const Panel *p, const Positions *positions,
+SIMD_INLINE void amx_plain(const int NT, const int whole, const int limits, const Panel *p, const Positions *positions,
                            ptrdiff_t i, const int skipped, Far far, Pipeline *line) {
-#define OUTPUTS(N) do { _Pragma("GCC unroll 2") for (int e = 0; e < (N); e++) amx_finish_plain(NT, kind, whole, limits, &f, s++, &y); } while (0)
+#define OUTPUTS(N) do { _Pragma("GCC unroll 2") for (int e = 0; e < (N); e++) amx_finish_plain(NT, whole, limits, &f, s++, &y); } while (0)
 #define AMX_PLAIN_ROUNDS(DURING)                                                                  \
   _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {                                           \
     amx_store(NT, t, before->sums);                                                               \
     OUTPUTS(DURING);                                                                              \
-    amx_start(NT, t, kind, bias);                                                                 \
-    amx_multiply(NT, t, kind, u->positions, offsets[0], x_row, w, skipped);                       \
+    amx_start(NT, t, AMX_8, bias);                                                                \
+    amx_multiply(NT, t, is_signed, u->positions, offsets[0], x_row, w, skipped);                       \
     amx_fetch(NT, &far);                                                                          \
   }                                                                                               \
   _Pragma("GCC unroll 3") for (; k < 4 / (DURING); k++) {                                         \
     w += NT * 1024;                                                                               \
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {                                         \
-      amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, skipped);                     \
+      amx_multiply(NT, t, is_signed, u->positions, offsets[k], x_row, w, skipped);                     \
       amx_fetch(NT, &far);                                                                        \
       OUTPUTS(DURING);                                                                            \
     }                                                                                             \
   }
   const ptrdiff_t steps = p->steps, x_row = p->x_row;
   const int32_t *const offsets = p->offsets, *const bias = p->bias;
+  const int is_signed = p->is_signed;
   Waiting *u = &line->units[line->current];
   Waiting *before = &line->units[(line->current + 2) % 3];
-  const Finish f = amx_begin(NT, kind, 1, p, &line->units[(line->current + 1) % 3]);
+  const Finish f = amx_begin(NT, AMX_8, 1, p, &line->units[(line->current + 1) % 3]);
   const int8_t *w = p->w;
   uint8_t *y = NULL;
   ptrdiff_t k = 1;
@@ -213,9 +217,9 @@ SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const 
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
       amx_store(NT, t, before->sums);
       OUTPUTS(1);
-      amx_start(NT, t, kind, bias);
+      amx_start(NT, t, AMX_8, bias);
       OUTPUTS(1);
-      amx_multiply(NT, t, kind, u->positions, offsets[0], x_row, w, skipped);
+      amx_multiply(NT, t, is_signed, u->positions, offsets[0], x_row, w, skipped);
       OUTPUTS(2);
     }
   } else if (steps <= 3) {
@@ -226,7 +230,7 @@ SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const 
   for (; k < steps; k++) {
     w += NT * 1024;
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
-      amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, skipped);
+      amx_multiply(NT, t, is_signed, u->positions, offsets[k], x_row, w, skipped);
       amx_fetch(NT, &far);
     }
   }
@@ -240,28 +244,28 @@ SIMD_INLINE int amx_skipped(const int NT, ptrdiff_t left) { return left < amx_to
 
 /* Units from `i` on, with two waiting. Whole ones, of whole panels, have code of their own for the limits, in which those of a type are as any
  * others; the rest asks. */
-SIMD_INLINE void amx_plain_units(const int NT, const int kind, const int whole, const Panel *p, const Positions *positions, ptrdiff_t i,
+SIMD_INLINE void amx_plain_units(const int NT, const int whole, const Panel *p, const Positions *positions, ptrdiff_t i,
                                  ptrdiff_t count, int lines, Pipeline *line) {
   const ptrdiff_t together = amx_together(NT), end = NT != 3 && whole ? i + (count - i) / together * together : i;
   if (NT != 3 && p->limits == MAGIC_BIAS) {
-    for (; i < end; i += together) amx_plain(NT, kind, 1, MAGIC_BIAS, p, positions, i, 0, amx_far(NT, p, i, lines), line);
+    for (; i < end; i += together) amx_plain(NT, 1, MAGIC_BIAS, p, positions, i, 0, amx_far(NT, p, i, lines), line);
   } else if (NT != 3) {
-    for (; i < end; i += together) amx_plain(NT, kind, 1, CLAMPED, p, positions, i, 0, amx_far(NT, p, i, lines), line);
+    for (; i < end; i += together) amx_plain(NT, 1, CLAMPED, p, positions, i, 0, amx_far(NT, p, i, lines), line);
   }
   for (; i < count; i += together)
-    amx_plain(NT, kind, 0, p->limits, p, positions, i, amx_skipped(NT, count - i), amx_far(NT, p, i, lines), line);
+    amx_plain(NT, 0, p->limits, p, positions, i, amx_skipped(NT, count - i), amx_far(NT, p, i, lines), line);
 }
 
 /* All units of a panel over `count` tiles of positions. The CPU takes tile instructions in order: a tile is stored when four products lie
  * between, just before it is used again, and what was stored during one unit becomes outputs during the next. */
 SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, const int even, const Panel *p, const Positions *positions,
                            ptrdiff_t count, Pipeline *line) {
-  const int during = p->steps == 1 ? 4 : p->steps <= 3 ? 2 : 1, lines = amx_lines(NT, count);
+  const int during = p->steps == 1 ? 4 : p->steps <= 3 ? 2 : 1, lines = amx_lines(NT, count), is_signed = p->is_signed;
   for (ptrdiff_t i = 0; i < count; i += amx_together(NT)) {
     Waiting *before = &line->units[(line->current + 2) % 3];
     const Waiting *done = &line->units[(line->current + 1) % 3];
     if (line->filled == 2 && amx_is_plain(kind, has_terms, even, p)) {
-      amx_plain_units(NT, kind, amx_is_whole(NT, p, before, done), p, positions, i, count, lines, line);
+      amx_plain_units(NT, amx_is_whole(NT, p, before, done), p, positions, i, count, lines, line);
       return;
     }
     Waiting *u = &line->units[line->current];
@@ -274,14 +278,14 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
       amx_store(NT, t, before->sums);
       amx_start(NT, t, kind, p->bias);
-      amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, skipped);
+      amx_multiply(NT, t, is_signed, u->positions, p->offsets[0], p->x_row, w, skipped);
       amx_fetch(NT, &far);
       for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
     }
     for (ptrdiff_t k = 1; k < p->steps; k++) {
       w += NT * 1024;
       _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
-        amx_multiply(NT, t, kind, u->positions, p->offsets[k], p->x_row, w, skipped);
+        amx_multiply(NT, t, is_signed, u->positions, p->offsets[k], p->x_row, w, skipped);
         amx_fetch(NT, &far);
         for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
       }
@@ -312,38 +316,36 @@ SIMD_INLINE void amx_flush(const int NT, const int kind, const int has_terms, co
 #define AMX_PANELS(NAME, KIND, TERMS, EVEN)                                                          \
   AMX_PANEL(1, NAME, KIND, TERMS, EVEN) AMX_PANEL(2, NAME, KIND, TERMS, EVEN)                        \
   AMX_PANEL(3, NAME, KIND, TERMS, EVEN) AMX_PANEL(4, NAME, KIND, TERMS, EVEN)
-AMX_PANELS(s8, TILE_S8, 0, 0)
-AMX_PANELS(u8, TILE_U8, 0, 0)
-AMX_PANELS(f32, TILE_F32, 1, 0)
-AMX_PANELS(u8_terms, TILE_U8, 1, 0)
-AMX_PANELS(s8_even, TILE_S8, 0, 1)
-AMX_PANELS(u8_even, TILE_U8, 0, 1)
-AMX_PANELS(f32_even, TILE_F32, 1, 1)
-AMX_PANELS(u8_terms_even, TILE_U8, 1, 1)
-AMX_PANELS(i32, TILE_I32, 0, 0)
-AMX_PANELS(i32_u8, TILE_I32_U8, 1, 0)
+AMX_PANELS(bytes, AMX_8, 0, 0)
+AMX_PANELS(bytes_even, AMX_8, 0, 1)
+AMX_PANELS(bytes_terms, AMX_8, 1, 0)
+AMX_PANELS(bytes_terms_even, AMX_8, 1, 1)
+AMX_PANELS(floats, AMX_F32, 1, 0)
+AMX_PANELS(floats_even, AMX_F32, 1, 1)
+AMX_PANELS(sums, AMX_I32, 0, 0)
+AMX_PANELS(sums_terms, AMX_I32, 1, 0)
 
 typedef void (*PanelFunction)(const Panel *, const Positions *, ptrdiff_t, Pipeline *);
 typedef void (*FlushFunction)(const Panel *, Pipeline *);
 #define AMX_BY_TILES(NAME, KIND) {amx_##NAME##_1_##KIND, amx_##NAME##_2_##KIND, amx_##NAME##_3_##KIND, amx_##NAME##_4_##KIND}
-#define AMX_BY_KIND(NAME)                                                                                                            \
-  {{AMX_BY_TILES(NAME, s8), AMX_BY_TILES(NAME, u8), AMX_BY_TILES(NAME, f32), AMX_BY_TILES(NAME, i32), AMX_BY_TILES(NAME, i32_u8),    \
-    AMX_BY_TILES(NAME, u8_terms)},                                                                                                   \
-   {AMX_BY_TILES(NAME, s8_even), AMX_BY_TILES(NAME, u8_even), AMX_BY_TILES(NAME, f32_even), AMX_BY_TILES(NAME, i32),                 \
-    AMX_BY_TILES(NAME, i32_u8), AMX_BY_TILES(NAME, u8_terms_even)}} /* i32 is never even */
-static const PanelFunction AMX_RUN[2][6][4] = AMX_BY_KIND(panel);
-static const FlushFunction AMX_FLUSH[2][6][4] = AMX_BY_KIND(flush);
-
-SIMD_INLINE int amx_kind(const Panel *p) { return p->kind == TILE_U8 && p->has_terms ? 5 : p->kind; }
+#define AMX_BY_EVEN(NAME, KIND) {AMX_BY_TILES(NAME, KIND), AMX_BY_TILES(NAME, KIND##_even)}
+#define AMX_UNEVEN(NAME, KIND) {AMX_BY_TILES(NAME, KIND), AMX_BY_TILES(NAME, KIND)}
+/* By kind, terms (floats always have them), even (sums never are), tiles of columns. */
+#define AMX_TABLE(NAME)                                                          \
+  {{AMX_BY_EVEN(NAME, bytes), AMX_BY_EVEN(NAME, bytes_terms)},                   \
+   {AMX_BY_EVEN(NAME, floats), AMX_BY_EVEN(NAME, floats)},                       \
+   {AMX_UNEVEN(NAME, sums), AMX_UNEVEN(NAME, sums_terms)}}
+static const PanelFunction AMX_RUN[AMX_KINDS][2][2][4] = AMX_TABLE(panel);
+static const FlushFunction AMX_FLUSH[AMX_KINDS][2][2][4] = AMX_TABLE(flush);
 
 static void finish_waiting(const Panel *p, Pipeline *line) {
-  if (line->tiles != 0) AMX_FLUSH[p->even][amx_kind(p)][line->tiles - 1](p, line);
+  if (line->tiles != 0) AMX_FLUSH[p->kind][p->has_terms][p->even][line->tiles - 1](p, line);
 }
 
 /* NT tiles of columns; what waits with another NT is finished first. */
 static void multiply_panel(const Panel *p, int tiles, const Positions *m, ptrdiff_t count, Pipeline *line) {
   if (line->tiles != tiles) finish_waiting(p, line);
-  AMX_RUN[p->even][amx_kind(p)][tiles - 1](p, m, count, line);
+  AMX_RUN[p->kind][p->has_terms][p->even][tiles - 1](p, m, count, line);
 }
 
 #include "amx_windows.h"

@@ -37,7 +37,9 @@ include "conv_i8_pack.pxi"
 cdef extern from "amx.h" nogil:
     enum:
         CHUNK
-        TILE_I32_U8
+        AMX_8
+        AMX_F32
+        AMX_I32
         ROUNDING_BITS
         CLAMPED
         WHOLE_RANGE
@@ -50,6 +52,7 @@ cdef extern from "amx.h" nogil:
         float inverses[16]
     ctypedef struct Panel:
         int kind
+        bint is_signed
         bint has_terms
         int limits
         bint even
@@ -68,6 +71,7 @@ cdef extern from "amx.h" nogil:
         vb zero
         vb low
         vb high
+        vb sign
         bint near_zero
         vi less
         float f_low
@@ -152,8 +156,9 @@ cdef Work work_of(const ConvI8* c, void* scratch) noexcept nogil:
 
 cdef Panel panel_of(const ConvI8* c) noexcept nogil:
     cdef Panel p
-    cdef int32_t zero = c.out.zero_point
-    p.kind = TILE_F32 if c.dynamic else TILE_S8 if c.is_signed else TILE_U8
+    cdef int32_t zero = c.out.zero_point - (0 if c.is_signed else 128)
+    p.kind = AMX_I32 if c.finish != NULL else AMX_F32 if c.dynamic else AMX_8
+    p.is_signed = c.is_signed or c.dynamic
     p.has_terms = has_terms(c)
     p.y_row = columns_of(c) * c.y_size
     p.even = c.finish == NULL and (
@@ -163,7 +168,6 @@ cdef Panel panel_of(const ConvI8* c) noexcept nogil:
     if c.plan.flat or c.tiles.gathered:
         p.x_row = STEP * c.tiles.steps if c.tiles.gathered else c.plan.row_bytes
     if c.finish != NULL:
-        p.kind = TILE_I32 if c.is_signed else TILE_I32_U8
         p.sum_row = TILE * c.tiles.columns * sizeof(int32_t)
     elif c.dynamic:
         p.f_low = c.scaling.low
@@ -174,6 +178,7 @@ cdef Panel panel_of(const ConvI8* c) noexcept nogil:
         p.low = vb_set1(<int32_t>c.out.low + zero)
         p.high = vb_set1(<int32_t>c.out.high + zero)
         p.limits = MAGIC_BIAS if c.plan.magic_bias else CLAMPED if c.out.high - c.out.low < 255 else WHOLE_RANGE
+        p.sign = vb_set1(0 if c.is_signed else 128)
         p.near_zero = c.packing.near_zero
         p.less = vi_set1(ROUNDING_BITS - zero)
     return p
@@ -192,9 +197,6 @@ cdef void multiply_chunk(const ConvI8* c, Panel* p, Work* k, ptrdiff_t count) no
     p.first = k.positions
     if p.has_terms:
         window_sums(p, c.packing.tile_ones, c.plan.row_factor, k.positions, count)
-    elif p.kind == TILE_I32_U8:
-        for i in range(count):
-            memset(k.positions[i].terms, 0, sizeof(k.positions[i].terms))
     while first < c.tiles.end:
         tiles = c.tiles.end - first if c.tiles.end - first < c.tiles.panel_columns else c.tiles.panel_columns
         panel = &c.packing.panels[first / c.tiles.panel_columns]

@@ -16,13 +16,13 @@ typedef struct {
   vf scales[4];
   const float *f_bias;
   ptrdiff_t column, n, y_row;
-  vb zero, low, high;
+  vb zero, low, high, sign;
   vf f_low, f_high;
   int keeps_nan;
   int limits;
   int near_zero;
   vi less;
-  uint8_t *raw;           /* TILE_I32 */
+  uint8_t *raw;           /* AMX_I32 */
   const Positions *first;
   ptrdiff_t sum_row;
 } Finish;
@@ -41,11 +41,11 @@ SIMD_INLINE Finish amx_begin(const int NT, const int kind, const int even, const
   f.n = u->n;
   f.y_row = p->y_row;
   f.limits = p->limits;
-  if (kind == TILE_F32) {
+  if (kind == AMX_F32) {
     f.f_low = vf_set1(p->f_low);
     f.f_high = vf_set1(p->f_high);
     f.keeps_nan = p->keeps_nan;
-  } else if (kind >= TILE_I32) {
+  } else if (kind == AMX_I32) {
     f.raw = (uint8_t *)p->sums;
     f.first = p->first;
     f.sum_row = p->sum_row;
@@ -53,6 +53,7 @@ SIMD_INLINE Finish amx_begin(const int NT, const int kind, const int even, const
     f.zero = p->zero;
     f.low = p->low;
     f.high = p->high;
+    f.sign = p->sign;
     f.near_zero = p->near_zero;
     f.less = p->less;
   }
@@ -98,20 +99,20 @@ SIMD_INLINE vf amx_product(const int limits, const Finish *f, vi sum, int j) {
   return limits == MAGIC_BIAS ? product8(1, sum, f->scales[j]) : product8(0, sum, f->scales[j]);
 }
 
-SIMD_INLINE vb amx_bytes(const int kind, const int near_zero, const int limits, const Finish *f, const vf *product) {
+/* Outputs of either sign are made as signed ones: of unsigned ones 128 is taken, and the sign then changed. */
+SIMD_INLINE vb amx_bytes(const int near_zero, const int limits, const Finish *f, const vf *product) {
   vi v[4];
   vb out;
   if (near_zero) {
     _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++)
       v[q] = vi_sub(_mm512_castps_si512(vf_add(product[q], vf_set1(ROUNDING))), f->less);
-    const vb low = _mm512_packs_epi32(v[0], v[1]), high = _mm512_packs_epi32(v[2], v[3]);
-    out = kind == TILE_S8 ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
+    out = _mm512_packs_epi16(_mm512_packs_epi32(v[0], v[1]), _mm512_packs_epi32(v[2], v[3]));
   } else {
     _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) v[q] = vi_from_vf(product[q]);
-    out = kind == TILE_S8 ? vb_pack_s(v[0], v[1], v[2], v[3], f->zero) : vb_pack_u(v[0], v[1], v[2], v[3], f->zero);
+    out = vb_pack_s(v[0], v[1], v[2], v[3], f->zero);
   }
-  if (limits == CLAMPED) out = kind == TILE_S8 ? vb_min_s(vb_max_s(out, f->low), f->high) : vb_min_u(vb_max_u(out, f->low), f->high);
-  return vb_unlane(out);
+  if (limits == CLAMPED) out = vb_min_s(vb_max_s(out, f->low), f->high);
+  return vb_unlane(vb_xor(out, f->sign));
 }
 
 /* Where step s of 16 finds its sums and rows: rows r .. of tile m of positions, whose column tile j is m * NT + j of the unit. */
@@ -126,30 +127,29 @@ SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, c
   _Pragma("GCC unroll 4") for (int a = 0; a < across; a++)
     _Pragma("GCC unroll 4") for (int j = 0; j < NT; j++) {
       vi sum = AMX_SUM(NT, a, j);
-      if (kind >= TILE_I32) {
-        if (kind == TILE_I32_U8) sum = vi_add(sum, vi_set1(positions->terms[r + a]));
+      if (has_terms && kind != AMX_F32) sum = vi_add(sum, vi_set1(positions->terms[r + a]));
+      if (kind == AMX_I32) {
         vi_store((int32_t *)(f->raw + ((positions - f->first) * 16 + r + a) * f->sum_row + f->column) + j * VL, sum);
         continue;
       }
-      if (kind == TILE_F32) {
+      if (kind == AMX_F32) {
         amx_store_floats(even, f, sum, r + a, m, j);
         continue;
       }
-      if (has_terms) sum = vi_add(sum, vi_set1(positions->terms[r + a]));
       product[a * NT + j] = amx_product(f->limits, f, sum, j);
     }
-  if (kind >= TILE_F32) return;
+  if (kind != AMX_8) return;
   _Pragma("GCC unroll 4") for (int a = 0; a < across; a++) rows[a] = amx_row(even, f, m, r + a);
-  amx_store_bytes(NT, NT != 3 && f->n == NT * 16, amx_bytes(kind, SIMD_LIKELY(f->near_zero), f->limits, f, product), rows, f->n);
+  amx_store_bytes(NT, NT != 3 && f->n == NT * 16, amx_bytes(SIMD_LIKELY(f->near_zero), f->limits, f, product), rows, f->n);
 }
 
 /* The usual case without questions: bytes at even distances (*y goes on), from sums that are near zero. */
-SIMD_INLINE void amx_finish_plain(const int NT, const int kind, const int whole, const int limits, const Finish *f, int s, uint8_t **y) {
+SIMD_INLINE void amx_finish_plain(const int NT, const int whole, const int limits, const Finish *f, int s, uint8_t **y) {
   AMX_STEP(NT, s);
   vf product[4] = {vf_set1(0), vf_set1(0), vf_set1(0), vf_set1(0)};
   if (r == 0) *y = f->y[m];
   _Pragma("GCC unroll 4") for (int q = 0; q < across * NT; q++) product[q] = amx_product(limits, f, AMX_SUM(NT, q / NT, q % NT), q % NT);
-  const vb out = amx_bytes(kind, 1, limits, f, product);
+  const vb out = amx_bytes(1, limits, f, product);
   uint8_t *rows[4] = {*y, *y + f->y_row, *y + 2 * f->y_row, *y + 3 * f->y_row};
   if (whole && f->y_row == NT * 16) vb_store(*y, out);
   else amx_store_bytes(NT, whole, out, rows, f->n);
@@ -158,7 +158,7 @@ SIMD_INLINE void amx_finish_plain(const int NT, const int kind, const int whole,
 }
 
 SIMD_INLINE int amx_is_plain(const int kind, const int has_terms, const int even, const Panel *p) {
-  return (kind == TILE_S8 || kind == TILE_U8) && !has_terms && even && p->near_zero;
+  return kind == AMX_8 && !has_terms && even && p->near_zero;
 }
 
 SIMD_INLINE int amx_is_whole(const int NT, const Panel *p, const Waiting *before, const Waiting *done) {
