@@ -54,6 +54,19 @@ def reduce(d):
     return d.case(model, lambda: [values(), axes] if fed else [values()], refused=refused)
 
 
+@cases("SUM", "REDUCE_PROD", "REDUCE_MAX", "REDUCE_MIN", dtypes=("float32",), variants=("many", "special, many"))
+def reduce_many(d):
+    """All of so many that TensorFlow's reference shares them among threads (`--threads`), each of which has 1,024 or more."""
+    shape = [d.between(1, 4), d.between(500, 3000)]
+    x, y = d.tensor(shape), d.tensor([])
+    model = Model.single(d.op, [x, Tensor.constant(np.array([0, 1], np.int32))], [y], 2)
+
+    def near_one():
+        return d.rng.uniform(0.99, 1.01, shape).astype(np.float32)
+
+    return d.case(model, lambda: [near_one() if d.op == "REDUCE_PROD" and d.variant == "many" else d.values(x)])
+
+
 def _scales_of_products(d, x, y):
     """Scales with which products of several values stay inside the type."""
     for tensor in (x, y):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from compat.builder import Tensor
+from compat.builder import Model, Tensor
+from tflm_cy import Interpreter, OpResolverType
 
 from .successive import REFUSED, constant, outputs, same
 
@@ -147,3 +148,30 @@ def test_an_axis_out_of_range_is_refused(axes, fed):
 def test_refusals(op, dtype, x, y):
     with pytest.raises(REFUSED):
         reduce(op, np.zeros((2, 2), dtype), [1], Tensor([2], dtype, **y), 1, **x)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+@pytest.mark.parametrize("op", ["SUM", "REDUCE_MAX"])
+def test_the_reference_folds_many_values_thread_by_thread(op, threads):
+    x = np.random.default_rng(threads).standard_normal(7205).astype(np.float32)
+    x[0] = np.nan if op == "REDUCE_MAX" else -0.0
+    model = Model.single(op, [Tensor(x.shape, "float32"), constant([0], "int32")], [Tensor([], "float32")], 2)
+    interpreter = Interpreter(
+        model_content=model.to_bytes(), num_threads=threads, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+    )
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+    interpreter.invoke()
+    found = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    stretches, first = [], 0
+    for thread in range(threads):
+        end = first + (len(x) - first) // (threads - thread)
+        stretches.append(x[first:end])
+        first = end
+    if op == "REDUCE_MAX":  # one thread begins with the first value, which stays; the others with the lowest number
+        wanted = np.float32(np.nan) if threads == 1 else np.nanmax(x)
+    else:
+        wanted = np.float32(0)
+        for stretch in stretches:
+            wanted = wanted + np.cumsum(stretch, dtype=np.float32)[-1]
+    assert found.tobytes() == np.float32(wanted).tobytes()

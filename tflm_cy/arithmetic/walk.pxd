@@ -6,6 +6,7 @@
     finish_walk(&walk)                                       # merges axes that lie behind one another in both tensors
     use_transpose(&walk, transpose, size)                    # single elements are moved in transposed blocks
     walk_copy(&walk, dst, src)
+    copy_units(&walk, first, end, dst, src)                  # some of units_of_walk(&walk), which threads share
 
 With an element of "1 byte" the strides count elements, and `walk_source` tells where the i-th one comes from: strings
 are moved that way.
@@ -19,6 +20,7 @@ cdef enum:
     WALK_RANK = 36           # two axes for each of a tensor's 16 dimensions, and some for blocks
     LEAST_TRANSPOSED = 32    # elements of a matrix that is transposed at once
     TURNED_BYTES = 16        # in a row whose elements are turned by vectors
+    COPY_BLOCK = 4096        # bytes of a unit of a walk that is a single run
     SHORT = 16               # an innermost loop of fewer runs changes place with a longer one around it
 
 
@@ -187,22 +189,33 @@ cdef inline void walk_copy(const Walk* walk, char* dst, const char* src) noexcep
 
 
 cdef inline int shared_axis(const Walk* walk) noexcept nogil:
-    """The longest axis of a finished walk: threads share its steps; -1: there is none."""
+    """The longest axis of a finished walk, whose steps are its units; -1: there is none."""
     cdef int longest = walk.rank - 1
     cdef int d
-    if walk.repeats:
-        return -1
     for d in range(walk.rank - 1, -1, -1):
         if walk.extents[d] > walk.extents[longest]:
             longest = d
     return longest
 
 
-cdef inline void copy_part(const Walk* walk, int axis, int64_t first, int64_t end, char* dst, const char* src) noexcept nogil:
-    """The steps from first to end of an axis."""
+cdef inline int64_t units_of_walk(const Walk* walk) noexcept nogil:
+    """How many parts of a finished walk can be copied apart: what is repeated is copied as a whole."""
+    if walk.repeats:
+        return 1
+    return walk.extents[shared_axis(walk)] if walk.rank > 0 else (walk.run + COPY_BLOCK - 1) // COPY_BLOCK
+
+
+cdef inline void copy_units(const Walk* walk, int64_t first, int64_t end, char* dst, const char* src) noexcept nogil:
+    """The units from first to end."""
     cdef Walk part = walk[0]
-    part.extents[axis] = end - first
-    walk_copy(&part, dst + first * walk.dst_strides[axis], src + first * walk.src_strides[axis])
+    cdef int axis = shared_axis(walk)
+    if walk.repeats:
+        walk_copy(walk, dst, src)
+    elif walk.rank == 0:
+        copy_bytes(dst + first * COPY_BLOCK, src + first * COPY_BLOCK, min(end * COPY_BLOCK, walk.run) - first * COPY_BLOCK)
+    else:
+        part.extents[axis] = end - first
+        walk_copy(&part, dst + first * walk.dst_strides[axis], src + first * walk.src_strides[axis])
 
 
 cdef inline int64_t walk_source(const Walk* walk, int64_t i) noexcept nogil:

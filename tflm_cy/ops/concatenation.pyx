@@ -17,12 +17,13 @@ from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
 from tflm_cy.arithmetic.lookup cimport lookup_8
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport Context, InvokeFunction, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, UINT32,
     Tensor, count_range, is_constant, same_shape, shape_of, type_name,
 )
 from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
+from tflm_cy.ops.copy_space cimport RowPart, part_of_rows, share_rows, whole_rows
 from tflm_cy.ops.operand cimport (
     operand, result, same_quantization, want_bytes, want_element, want_same_quantization, want_symmetric, want_type_of,
 )
@@ -178,25 +179,41 @@ cdef int finish(Context context, Node* node, Tensor* y, bint constant) except -1
         if node.invoke(context, node) != 0:
             raise ValueError("constants could not be joined")
         node.invoke = computed_in_prepare
+        return 0
+    if node.invoke == <InvokeFunction>join_bytes:
+        return share_rows(context, node, join_range, (<const Join*>node.data).rows, (<const Join*>node.data).row)
     return 0
 
 
 cdef int join_bytes(Context context, Node* node) noexcept nogil:
     cdef const Join* join = <const Join*>node.data
-    cdef char* y = <char*>context.output(node, 0).data
+    cdef RowPart part = whole_rows(join.rows, join.row)
+    join_part(context, node, &part)
+    return 0
+
+
+cdef void join_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef const Join* join = <const Join*>node.data
+    cdef RowPart part = part_of_rows(join.rows, join.row, first, end)
+    join_part(context, node, &part)
+
+
+cdef void join_part(Context context, const Node* node, const RowPart* part) noexcept nogil:
+    cdef const Join* join = <const Join*>node.data
+    cdef char* y = <char*>context.output(node, 0).data + part.row * join.row
     cdef const Piece* piece
     cdef const char* x
-    cdef int64_t row
+    cdef int64_t first, end, row
     cdef int i
     for i in range(node.input_count):
         piece = &join.pieces[i]
-        x = <const char*>context.input(node, i).data
+        first, end = max(piece.offset, part.byte), min(piece.offset + piece.run, part.byte + part.bytes)
+        x = <const char*>context.input(node, i).data + part.row * piece.run + first - piece.offset
         if piece.table == NULL:
-            copy_runs(y + piece.offset, join.row, x, piece.run, piece.run, join.rows)
+            copy_runs(y + first, join.row, x, piece.run, end - first, part.rows)
             continue
-        for row in range(join.rows):
-            join.lookup(piece.table, x + row * piece.run, y + row * join.row + piece.offset, piece.run)
-    return 0
+        for row in range(part.rows if first < end else 0):
+            join.lookup(piece.table, x + row * piece.run, y + row * join.row + first, end - first)
 
 
 cdef int join_int4(Context context, Node* node) noexcept nogil:

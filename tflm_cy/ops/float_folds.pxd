@@ -2,15 +2,18 @@
 
     fold_floats(&kernels().reductions, &shape, FOLD_MAX, optimized, x, y)
     sum_floats(&kernels().reductions, &shape, x, y)
+
+Source of `fold_by_threads`: LiteRT:tflite/kernels/reduce.cc (ReduceAllDims).
 """
 from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.optimized.reduction cimport first_accumulator, fold_from_first_f32
-from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_SUM, MAX_AXES, FoldShape, advance, fold, fold_tensor, neutral
+from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_SUM, MAX_AXES, FoldShape, advance, fold, fold_tensor, fold_two, neutral
 from tflm_cy.simd.reductions cimport LARGEST, LARGEST_LAST, FloatFoldKernel, ReductionKernels
 
 cdef enum:
     PIECE = 2048                 # columns of long rows that are folded together
+    LEAST_OF_THREAD = 1024       # values, where TensorFlow folds all by several threads
 
 
 cdef inline FloatFoldKernel float_kernel(const ReductionKernels* fast, const FoldShape* s, int folding, bint last) noexcept nogil:
@@ -70,6 +73,24 @@ cdef inline void fold_floats(
         for i in range(s.outputs):
             y[i] = first
         fold_by(kernel, s, x, y)
+
+
+cdef inline void fold_by_threads(const ReductionKernels* fast, const FoldShape* s, int folding, int threads, const float* x, float* y) noexcept nogil:
+    """As the reference with so many threads: of many values that become one each thread folds a stretch, from the neutral value on; then the stretches'
+    folds are folded."""
+    cdef FoldShape part = s[0]
+    cdef int64_t first = 0
+    cdef float one = 0
+    cdef int i
+    if not s.whole or threads <= 1 or s.inputs // threads < LEAST_OF_THREAD:
+        fold_floats(fast, s, folding, False, x, y)
+        return
+    part.rank, part.strides[0], part.whole = 1, 0, False
+    for i in range(threads):
+        part.dims[0] = part.inputs = part.folded = (s.inputs - first) // (threads - i)
+        fold_floats(fast, &part, folding, False, x + first, &one)
+        y[0] = one if i == 0 else fold_two(folding, y[0], one)
+        first += part.inputs
 
 
 cdef inline void fold_long_rows(FloatFoldKernel kernel, int64_t rows, int64_t n, float first, const float* x, float* y) noexcept nogil:

@@ -32,7 +32,7 @@ from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity
-from tflm_cy.ops.float_folds cimport fold_floats, sum_floats
+from tflm_cy.ops.float_folds cimport fold_by_threads, fold_floats, sum_floats
 from tflm_cy.ops.integer_folds cimport fold_integers, fold_type, sum_integers, sum_words
 from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS
 from tflm_cy.schema.table cimport table_bool
@@ -271,7 +271,7 @@ cdef int fold_elements(Context context, Node* node) noexcept nogil:
     if x.type == FLOAT32:
         if node.arithmetic == MICRO and (r.folding == FOLD_MAX or r.folding == FOLD_MIN):
             r.shape.whole = False            # TFLM's begin with the type's limit, so that a first NaN is lost
-        fold_floats(&r.fast.reductions, &r.shape, r.folding, False, <const float*>x.data, <float*>y.data)
+        fold_by_threads(&r.fast.reductions, &r.shape, r.folding, context.num_threads, <const float*>x.data, <float*>y.data)
     else:
         fold_type(&r.fast.folds, &r.shape, r.folding, x.type, x.data, y.data)
     return 0

@@ -10,12 +10,13 @@ Source: LiteRT:tflite/kernels/space_to_depth.cc, depth_to_space.cc, space_to_bat
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
+from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, copy_units, finish_walk, walk_copy
 from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, INT64, Tensor, UINT8, bytes_of, count, is_constant, shape_of, type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
+from tflm_cy.ops.copy_space cimport share_walk
 from tflm_cy.ops.operand cimport (
     accept, index_at, operand, result, want_bytes, want_same_quantization, want_symmetric, want_type_of,
 )
@@ -73,7 +74,7 @@ cdef int prepare_space_to_depth(Context context, Node* node) except -1:
     finish_walk(plan)
     node.data = plan
     node.invoke = walk
-    return 0
+    return share_walk(context, node, walk_range, plan, <int64_t>x.bytes)
 
 
 cdef int prepare_depth_to_space(Context context, Node* node) except -1:
@@ -105,7 +106,12 @@ cdef int prepare_depth_to_space(Context context, Node* node) except -1:
     finish_walk(plan)
     node.data = plan
     node.invoke = walk
-    return 0
+    return share_walk(context, node, walk_range, plan, <int64_t>x.bytes)
+
+
+cdef void walk_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    copy_units(
+        <const Walk*>node.data, first, end, <char*>context.output(node, 0).data, <const char*>context.input(node, 0).data)
 
 
 cdef int walk(Context context, Node* node) noexcept nogil:

@@ -9,12 +9,13 @@ Source: LiteRT:tflite/kernels/split.cc, split_v.cc, unpack.cc.
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
-from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, WorkFunction, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count, count_range, is_constant,
     type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
+from tflm_cy.ops.copy_space cimport RowPart, part_of_rows, share_rows, whole_rows
 from tflm_cy.ops.operand cimport (
     accept, adopt_type, index_at, operand, result, want_bytes, want_index_type, want_same_quantization, want_type_of,
 )
@@ -88,7 +89,7 @@ cdef int prepare_split(Context context, Node* node) except -1:
     if refusal == UNEVEN:                        # the delegate's parts leave out what is over
         raise OwnRefusalError(refusal.decode())
     node.invoke = split
-    return 0
+    return share_cut(context, node, x, second_input_range)
 
 
 cdef const char* plan_split(Node* node, const Tensor* axis_tensor, const Tensor* x, int32_t* dims) noexcept nogil:
@@ -125,6 +126,10 @@ cdef int split(Context context, Node* node) noexcept nogil:
     return cut_up(context, node, context.input(node, 1))
 
 
+cdef void second_input_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cut_range(context, node, context.input(node, 1), first, end)
+
+
 cdef int prepare_split_v(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef Cut* cut
@@ -155,7 +160,7 @@ cdef int prepare_split_v(Context context, Node* node) except -1:
         shape_part(node, x, axis, i, dims)
         context.set_shape(context.output(node, i), x.rank, dims)
     node.invoke = split_v
-    return 0
+    return share_cut(context, node, x, first_input_range)
 
 
 cdef const char* plan_split_v(
@@ -218,6 +223,10 @@ cdef int split_v(Context context, Node* node) noexcept nogil:
     return cut_up(context, node, context.input(node, 0))
 
 
+cdef void first_input_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cut_range(context, node, context.input(node, 0), first, end)
+
+
 cdef int prepare_unpack(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef Cut* cut
@@ -249,32 +258,62 @@ cdef int prepare_unpack(Context context, Node* node) except -1:
     cut.step = count_range(x, axis + 1, x.rank) * type_size(x.type)
     node.data = cut
     node.invoke = unpack
-    return 0
+    return share_cut(context, node, x, first_input_range)
 
 
 cdef int unpack(Context context, Node* node) noexcept nogil:
     return cut_up(context, node, context.input(node, 0))
 
 
-cdef int cut_up(Context context, const Node* node, const Tensor* x) noexcept nogil:
-    """Copy every output's part of each row."""
+cdef int share_cut(Context context, Node* node, const Tensor* x, WorkFunction work) except -1:
     cdef const Cut* cut = <const Cut*>node.data
-    cdef const char* source = <const char*>x.data
+    return share_rows(context, node, work, cut.rows, row_of(node, x)) if cut.rows > 0 else 0
+
+
+cdef int64_t size_of(const Node* node, const Tensor* x, int i) noexcept nogil:
+    """Bytes of a row that output i gets."""
+    cdef const Cut* cut = <const Cut*>node.data
+    if cut.sizes != NULL:
+        return cut.sizes[i] * cut.step
+    return <int64_t>(bytes_of(x.type, x.rank, x.dims) // (cut.rows * cut.step)) // node.output_count * cut.step if cut.step > 0 else 0
+
+
+cdef int64_t row_of(const Node* node, const Tensor* x) noexcept nogil:
+    """Bytes that all outputs get."""
     cdef int64_t total = 0
-    cdef int64_t size
     cdef int i
-    if cut.rows == 0 or cut.step == 0:
-        return 0
-    size = <int64_t>(bytes_of(x.type, x.rank, x.dims) // (cut.rows * cut.step)) // node.output_count
     for i in range(node.output_count):
-        total += (cut.sizes[i] if cut.sizes != NULL else size) * cut.step
-    for i in range(node.output_count):
-        if cut.sizes != NULL:
-            size = cut.sizes[i]
-        copy_runs(
-            <char*>context.output(node, i).data, size * cut.step, source, total, size * cut.step, cut.rows)
-        source += size * cut.step
+        total += size_of(node, x, i)
+    return total
+
+
+cdef int cut_up(Context context, const Node* node, const Tensor* x) noexcept nogil:
+    cdef const Cut* cut = <const Cut*>node.data
+    cdef RowPart part
+    if cut.rows > 0:
+        part = whole_rows(cut.rows, row_of(node, x))
+        cut_part(context, node, x, &part)
     return 0
+
+
+cdef void cut_range(Context context, const Node* node, const Tensor* x, int64_t first, int64_t end) noexcept nogil:
+    cdef const Cut* cut = <const Cut*>node.data
+    cdef RowPart part = part_of_rows(cut.rows, row_of(node, x), first, end)
+    cut_part(context, node, x, &part)
+
+
+cdef void cut_part(Context context, const Node* node, const Tensor* x, const RowPart* part) noexcept nogil:
+    """Copy every output's share of some rows, or of some bytes of them."""
+    cdef int64_t row = row_of(node, x)
+    cdef const char* source = <const char*>x.data + part.row * row
+    cdef int64_t offset = 0
+    cdef int64_t run, first, end
+    cdef int i
+    for i in range(node.output_count):
+        run = size_of(node, x, i)
+        first, end = max(offset, part.byte), min(offset + run, part.byte + part.bytes)
+        copy_runs(<char*>context.output(node, i).data + part.row * run + first - offset, run, source + first, row, end - first, part.rows)
+        offset += run
 
 
 OPERATORS = {

@@ -14,7 +14,7 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.signatures cimport TransposeBlocks
 from tflm_cy.arithmetic.walk cimport (
-    Walk, add_axis, begin_walk, copy_part, finish_walk, shared_axis, use_transpose, walk_copy, walk_source,
+    Walk, add_axis, begin_walk, copy_units, finish_walk, units_of_walk, use_transpose, walk_copy, walk_source,
 )
 from tflm_cy.graph.context cimport XNNPACK, Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
@@ -34,7 +34,6 @@ cdef enum:
 cdef struct Transposition:
     Walk walk
     TransposeBlocks transpose    # of an element's size; int4: NULL
-    int axis                     # that threads share
 
 
 cdef int prepare_transpose(Context context, Node* node) except -1:
@@ -118,15 +117,14 @@ cdef void tell_matrix(Node* node, const Walk* plan, size_t total) noexcept:
 
 
 cdef int parallelize_walk(Context context, Node* node, Transposition* op, int64_t values) except -1:
-    op.axis = shared_axis(&op.walk)
-    if op.axis < 0 or values == 0:
+    if values == 0:
         return 0
-    return context.parallelize(node, walk_range, iteration_space(op.walk.extents[op.axis], 1), 0.3 * values)
+    return context.parallelize(node, walk_range, iteration_space(units_of_walk(&op.walk), 1), 0.3 * values)
 
 
 cdef void walk_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef const Transposition* op = <const Transposition*>node.data
-    copy_part(&op.walk, op.axis, first, end, <char*>context.output(node, 0).data, <const char*>context.input(node, 0).data)
+    copy_units(&op.walk, first, end, <char*>context.output(node, 0).data, <const char*>context.input(node, 0).data)
 
 
 cdef int walk(Context context, Node* node) noexcept nogil:

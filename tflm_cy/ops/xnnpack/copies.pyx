@@ -13,11 +13,12 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.padding cimport Padding, pad_axis, pad_tensor, plan_padding, shared_axis
-from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
+from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, copy_units, finish_walk, walk_copy
 from tflm_cy.graph.context cimport EPILOGUE_PAD_CHANNELS, Context, Node, epilogue_of, iteration_space, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT32, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name, type_size,
 )
+from tflm_cy.ops.copy_space cimport RowPart, part_of_rows, share_rows, share_walk, whole_rows
 from tflm_cy.ops.operand cimport index_at, operand, result, want_index_type
 from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank
 from tflm_cy.schema.option_slots cimport CONCATENATION_AXIS, STRIDED_SLICE_BEGIN_MASK, STRIDED_SLICE_END_MASK, STRIDED_SLICE_OFFSET
@@ -28,10 +29,9 @@ from tflm_cy.graph.refusal import OwnRefusalError
 cdef enum:
     COPY_RANK = 6                # XNN_MAX_TENSOR_DIMS
 
-cdef struct Copy:                # from `source` bytes into the input to `target` bytes into the output
+cdef struct Copy:                # from `source` bytes into the input
     Walk walk
     int64_t source
-    int64_t target
 
 cdef struct Join:
     int64_t rows                 # product of the dimensions before the axis
@@ -125,7 +125,6 @@ cdef int prepare_part(Context context, Node* node, const int64_t* begins, const 
         dims[d] = <int32_t>length_of(first[d], ends[d], x.dims[d])
     context.set_shape(y, x.rank, dims)
     op.source = 0
-    op.target = 0
     begin_walk(&op.walk, type_size(x.type))
     for d in range(x.rank):
         add_axis(&op.walk, dims[d], bytes_behind(y, d), bytes_behind(x, d))
@@ -133,7 +132,7 @@ cdef int prepare_part(Context context, Node* node, const int64_t* begins, const 
     finish_walk(&op.walk)
     node.data = op
     node.invoke = copy
-    return 0
+    return share_walk(context, node, copy_range, &op.walk, <int64_t>y.bytes)
 
 
 cdef int64_t bytes_behind(const Tensor* tensor, int d) noexcept nogil:
@@ -145,8 +144,13 @@ cdef int copy(Context context, Node* node) noexcept nogil:
     cdef Copy* op = <Copy*>node.data
     cdef Tensor* y = context.output(node, 0)
     if y.bytes > 0:
-        walk_copy(&op.walk, <char*>y.data + op.target, <const char*>context.input(node, 0).data + op.source)
+        walk_copy(&op.walk, <char*>y.data, <const char*>context.input(node, 0).data + op.source)
     return 0
+
+
+cdef void copy_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef const Copy* op = <const Copy*>node.data
+    copy_units(&op.walk, first, end, <char*>context.output(node, 0).data, <const char*>context.input(node, 0).data + op.source)
 
 
 cdef int prepare_pad(Context context, Node* node) except -1:
@@ -246,21 +250,35 @@ cdef int prepare_concatenation(Context context, Node* node) except -1:
     op.row = bytes_behind(y, axis - 1) if axis > 0 else <int64_t>y.bytes
     node.data = op
     node.invoke = join
-    return 0
+    return share_rows(context, node, join_range, op.rows, op.row)
 
 
 cdef int join(Context context, Node* node) noexcept nogil:
-    cdef Join* op = <Join*>node.data
-    cdef char* y = <char*>context.output(node, 0).data
-    cdef Tensor* x
-    cdef int64_t run
+    cdef const Join* op = <const Join*>node.data
+    cdef RowPart part = whole_rows(op.rows, op.row)
+    join_part(context, node, &part)
+    return 0
+
+
+cdef void join_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef const Join* op = <const Join*>node.data
+    cdef RowPart part = part_of_rows(op.rows, op.row, first, end)
+    join_part(context, node, &part)
+
+
+cdef void join_part(Context context, const Node* node, const RowPart* part) noexcept nogil:
+    cdef const Join* op = <const Join*>node.data
+    cdef char* y = <char*>context.output(node, 0).data + part.row * op.row
+    cdef int64_t offset = 0
+    cdef const Tensor* x
+    cdef int64_t run, first, end
     cdef int i
     for i in range(node.input_count):
         x = context.input(node, i)
         run = x.bytes / op.rows if op.rows > 0 else 0
-        copy_runs(y, op.row, <const char*>x.data, run, run, op.rows)
-        y += run
-    return 0
+        first, end = max(offset, part.byte), min(offset + run, part.byte + part.bytes)
+        copy_runs(y + first, op.row, <const char*>x.data + part.row * run + first - offset, run, end - first, part.rows)
+        offset += run
 
 
 OPERATORS = {

@@ -37,6 +37,7 @@ cdef enum:
     LARGEST_SIDE = 1 << 24       # of an image that XNNPACK resizes
     TOGETHER = 64                # rows whose extremes are found at once
     PIECE = 2048                 # columns of long rows that are summed together
+    CHANNELS = 64                # that a thread takes at least: whole vectors of every definition
 
 cdef struct Reduction:
     ReduceShape shape
@@ -173,19 +174,19 @@ cdef int prepare_extreme(Context context, Node* node, int extreme) except -1:
 
 
 cdef int parallelize_reduction(Context context, Node* node, const Reduction* op, WorkFunction work) except -1:
-    """By the outermost axis that is kept and has several steps."""
+    """By the outermost axis that is kept and has several steps; the channels in whole vectors."""
     cdef int64_t values = count(context.input(node, 0))
     if op.axis < 0 or values == 0:
         return 0
-    return context.parallelize(node, work, iteration_space(op.shape.dims[op.axis], 1), 0.15 * values)
+    return context.parallelize(node, work, iteration_space(op.shape.dims[op.axis], CHANNELS if op.axis == RUNS - 1 else 1), 0.15 * values)
 
 
 cdef int kept_axis(const ReduceShape* s) noexcept nogil:
-    """The outermost one of several steps, but for the channels; -1: there is none."""
+    """The outermost one of several steps, the channels if there is no other; -1: there is none."""
     cdef int d = 0 if s.last_reduced else 1
     while d < RUNS - 1 and s.dims[d] == 1:
         d += 2
-    return d if d < RUNS - 1 else -1
+    return d if d < RUNS else -1
 
 
 cdef struct Part:                # some steps of the axis that is shared: a smaller reduction
@@ -282,7 +283,7 @@ cdef inline void add_column_sums(const Reduction* op, const float* x, bint first
         at = piece * PIECE
         some = min(channels - at, <int64_t>PIECE)
         memset(sums, 0, some * sizeof(float))
-        op.columns(x + at, rows, channels, some, sums)
+        op.columns(x + at, rows, op.shape.strides[4], some, sums)
         if first:
             for c in range(some):
                 y[at + c] = sums[c] * op.scale + 0
@@ -366,7 +367,7 @@ cdef void fast_column_extremes(const Reduction* op, const float* x, float* y) no
                 y[c] = -INFINITY if op.extreme == MAXIMUM else INFINITY
             for k in range(s.dims[0]):
                 for j in range(s.dims[2]):
-                    op.columns(x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3], s.dims[4], channels, channels, y)
+                    op.columns(x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3], s.dims[4], s.strides[4], channels, y)
             y += channels
 
 

@@ -1,0 +1,47 @@
+"""How threads share copies: those of pieces of rows by rows, or by blocks of the only row; a walk by its units.
+
+    share_rows(context, node, join_range, rows, row)            # in prepare; row: bytes
+    part = part_of_rows(rows, row, first, end)                  # in join_range: which bytes of which rows
+    share_walk(context, node, walk_range, &walk, bytes)         # walk_range: copy_units(&walk, first, end, y, x)
+"""
+from libc.stdint cimport int64_t
+
+from tflm_cy.arithmetic.walk cimport COPY_BLOCK, Walk, units_of_walk
+from tflm_cy.graph.context cimport Context, Node, WorkFunction, iteration_space
+
+cdef struct RowPart:             # the same bytes of some rows
+    int64_t row
+    int64_t rows
+    int64_t byte
+    int64_t bytes
+
+
+cdef inline int share_rows(Context context, Node* node, WorkFunction work, int64_t rows, int64_t row) except -1:
+    cdef int64_t units = rows if rows != 1 else (row + COPY_BLOCK - 1) // COPY_BLOCK
+    return share_copy(context, node, work, units, rows * row)
+
+
+cdef inline int share_walk(Context context, Node* node, WorkFunction work, const Walk* walk, int64_t bytes) except -1:
+    return share_copy(context, node, work, units_of_walk(walk), bytes)
+
+
+cdef inline int share_copy(Context context, Node* node, WorkFunction work, int64_t units, int64_t bytes) except -1:
+    if units < 2 or bytes == 0:
+        return 0
+    return context.parallelize(node, work, iteration_space(units, 1), 0.05 * bytes)
+
+
+cdef inline RowPart whole_rows(int64_t rows, int64_t row) noexcept nogil:
+    cdef RowPart part
+    part.row, part.rows, part.byte, part.bytes = 0, rows, 0, row
+    return part
+
+
+cdef inline RowPart part_of_rows(int64_t rows, int64_t row, int64_t first, int64_t end) noexcept nogil:
+    cdef RowPart part = whole_rows(rows, row)
+    if rows != 1:
+        part.row, part.rows = first, end - first
+    else:
+        part.byte = first * COPY_BLOCK
+        part.bytes = min(end * COPY_BLOCK, row) - part.byte
+    return part
