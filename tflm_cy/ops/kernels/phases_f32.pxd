@@ -1,7 +1,7 @@
 """Transposed convolutions in XNNPACK's arithmetic by the kernels of convolutions.
 
     if plan_phases_f32(context, &op.phases, &shape, order, low, high, w, bias):      # prepare; else the definition
-    run_phases_f32(context, &op.phases, x, y)
+    run_phases_f32(context, &op.phases, x, y, first, end, worker)                       # rows of the output
 
 An output is one chain over the filter's taps in their order, which meet the image from its end to its beginning. So the image is copied, mirrored in
 both axes and with zeros beside it, and the outputs of a row are computed from the last one to the first. Each phase of the strides is a convolution with
@@ -19,6 +19,7 @@ from tflm_cy.graph.context cimport Context
 from tflm_cy.ops.kernels.gemm_f32 cimport ready_conv_f32
 from tflm_cy.ops.kernels.phases_i8 cimport MOST_PHASES, Axis8, axis_of_phase
 from tflm_cy.simd.conv_f32 cimport ConvF32
+from tflm_cy.simd.ranges cimport time_of
 
 cdef enum:
     MOST_COPIED = 4              # times the pixels of the input and of the output
@@ -43,7 +44,9 @@ cdef struct PhasesF32:
     ptrdiff_t width
     ptrdiff_t before             # zeros in front of a row's pixels
     int scratch
-    ptrdiff_t image_bytes
+    ptrdiff_t image_bytes        # of a worker's scratch memory
+    ptrdiff_t scratch_bytes
+    double time                  # nanoseconds
 
 
 cdef inline bint plan_phases_f32(
@@ -63,6 +66,7 @@ cdef inline bint plan_phases_f32(
     p.height = (g.ih - 1) * p.apart_h + 1
     p.width = (g.iw - 1) * p.apart_w + 1
     p.before = 0
+    p.time = 0
     if p.stride_h * p.stride_w > MOST_PHASES or g.batches * g.oh * g.ow <= 0 or p.height * p.width > MOST_COPIED * (g.ih * g.iw + g.oh * g.ow):
         return False
     p.count = <int>(p.stride_h * p.stride_w)
@@ -82,8 +86,10 @@ cdef inline bint plan_phases_f32(
         if phase.rows.outputs * phase.columns.outputs > 0 and not plan_phase(context, p, phase, order, low, high, w, bias):
             return False
         scratch = max(scratch, phase.fast.scratch_bytes)
+        p.time += g.batches * phase.rows.outputs * time_of(&phase.fast)
     p.image_bytes = (p.height * p.width * g.ic * <ptrdiff_t>sizeof(float) + 63) / 64 * 64
-    p.scratch = context.request_scratch(p.image_bytes + scratch)
+    p.scratch_bytes = (p.image_bytes + scratch + 63) / 64 * 64
+    p.scratch = context.request_scratch(context.for_all_workers(p.scratch_bytes))
     return True
 
 
@@ -120,16 +126,17 @@ cdef inline bint plan_phase(
     return True
 
 
-cdef inline void mirror_image(const PhasesF32* p, const float* x, float* image) noexcept nogil:
+cdef inline void mirror_image(const PhasesF32* p, const float* x, ptrdiff_t first, ptrdiff_t end, float* image) noexcept nogil:
+    """Some rows of the copy."""
     cdef const ConvShape* g = &p.shape
     cdef ptrdiff_t pixel = g.ic * sizeof(float)
-    cdef ptrdiff_t iy
-    if p.apart_h * p.apart_w > 1 or p.width > g.iw:
-        memset(image, 0, p.height * p.width * pixel)
-    for iy in range(g.ih):
+    cdef ptrdiff_t row
+    if end > first and (p.apart_h * p.apart_w > 1 or p.width > g.iw):
+        memset(image + first * p.width * g.ic, 0, (end - first) * p.width * pixel)
+    for row in range((first + p.apart_h - 1) / p.apart_h, (end + p.apart_h - 1) / p.apart_h):
         copy_runs(
-            <char*>(image + ((g.ih - 1 - iy) * p.apart_h * p.width + p.before + (g.iw - 1) * p.apart_w) * g.ic), -p.apart_w * pixel,
-            <const char*>(x + iy * g.iw * g.ic), pixel, pixel, g.iw)
+            <char*>(image + (row * p.apart_h * p.width + p.before + (g.iw - 1) * p.apart_w) * g.ic), -p.apart_w * pixel,
+            <const char*>(x + (g.ih - 1 - row) * g.iw * g.ic), pixel, pixel, g.iw)
 
 
 cdef inline ptrdiff_t window_top(const PhasesF32* p, const PhaseF32* phase, ptrdiff_t row) noexcept nogil:
@@ -140,9 +147,45 @@ cdef inline ptrdiff_t window_top(const PhasesF32* p, const PhaseF32* phase, ptrd
     return p.height - 1 - row / p.shape.stride_h if row % p.shape.stride_h == 0 else -1
 
 
-cdef inline void run_phases_f32(Context context, const PhasesF32* p, const float* x, float* y) noexcept nogil:
+cdef inline ptrdiff_t first_row(const PhasesF32* p, const PhaseF32* phase, ptrdiff_t y) noexcept nogil:
+    """Of a phase, the first output row that is not above row y of the output."""
+    return min(max(y - phase.rows.phase + p.stride_h - 1, <ptrdiff_t>0) / p.stride_h, phase.rows.outputs)
+
+
+cdef inline void mirror_for(const PhasesF32* p, const float* x, ptrdiff_t first, ptrdiff_t end, float* image) noexcept nogil:
+    """What the windows of some rows of the output meet."""
+    cdef ptrdiff_t low = p.height
+    cdef ptrdiff_t high = 0
+    cdef const PhaseF32* phase
+    cdef ptrdiff_t row, top
+    cdef int i
+    for i in range(p.count):
+        phase = &p.phases[i]
+        for row in range(first_row(p, phase, first), first_row(p, phase, end)):
+            top = window_top(p, phase, row)
+            if top < p.height and top + phase.rows.taps > 0:
+                low, high = min(low, max(top, <ptrdiff_t>0)), max(high, min(top + phase.rows.taps, p.height))
+    mirror_image(p, x, low, high, image)
+
+
+cdef inline void run_phases_f32(
+    Context context, const PhasesF32* p, const float* x, float* y, ptrdiff_t first, ptrdiff_t end, int worker,
+) noexcept nogil:
+    """Rows of the output, counted through all images."""
     cdef const ConvShape* g = &p.shape
-    cdef float* image = <float*>context.scratch(p.scratch)
+    cdef float* image = <float*>context.worker_scratch(p.scratch, p.scratch_bytes, worker)
+    cdef ptrdiff_t n, top, bottom
+    while first < end:
+        n = first / g.oh
+        top, bottom = first - n * g.oh, min(end - n * g.oh, g.oh)
+        mirror_for(p, x + n * g.ih * g.iw * g.ic, top, bottom, image)
+        run_rows_f32(p, image, top, bottom, y + n * g.oh * g.ow * g.oc)
+        first = n * g.oh + bottom
+
+
+cdef inline void run_rows_f32(const PhasesF32* p, const float* image, ptrdiff_t first, ptrdiff_t end, float* y) noexcept nogil:
+    """Rows of one image's output."""
+    cdef const ConvShape* g = &p.shape
     cdef ptrdiff_t line = g.ow * g.oc
     cdef const PhaseF32* phase
     cdef const float* empty
@@ -150,23 +193,21 @@ cdef inline void run_phases_f32(Context context, const PhasesF32* p, const float
     cdef float* out
     cdef ConvF32 c
     cdef int i
-    for _ in range(g.batches):
-        mirror_image(p, x, image)
-        for i in range(p.count):
-            phase = &p.phases[i]
-            empty = NULL                         # a row of this image that met zeros alone
-            c = phase.fast
-            for row in range(phase.rows.outputs if phase.columns.outputs > 0 else 0):
-                top = window_top(p, phase, row)
-                out = y + (phase.rows.phase + row * p.stride_h) * line
-                if empty != NULL and p.stride_w == 1 and (top >= p.height or top + phase.rows.taps <= 0):
-                    memcpy(out, empty, line * sizeof(float))
-                    continue
-                c.shape.pad_h = -top
-                c.run(
-                    &c, image + phase.left * g.ic, <char*>image + p.image_bytes,
-                    out + (phase.columns.phase + (phase.columns.outputs - 1) * p.stride_w) * g.oc)
-                if top >= p.height or top + phase.rows.taps <= 0:
-                    empty = out
-        x += g.ih * g.iw * g.ic
-        y += g.oh * line
+    for i in range(p.count):
+        phase = &p.phases[i]
+        empty = NULL                         # a row of this image that met zeros alone
+        c = phase.fast
+        if phase.columns.outputs == 0:
+            continue
+        for row in range(first_row(p, phase, first), first_row(p, phase, end)):
+            top = window_top(p, phase, row)
+            out = y + (phase.rows.phase + row * p.stride_h) * line
+            if empty != NULL and p.stride_w == 1 and (top >= p.height or top + phase.rows.taps <= 0):
+                memcpy(out, empty, line * sizeof(float))
+                continue
+            c.shape.pad_h = -top
+            c.run(
+                &c, image + phase.left * g.ic, <char*>image + p.image_bytes,
+                out + (phase.columns.phase + (phase.columns.outputs - 1) * p.stride_w) * g.oc)
+            if top >= p.height or top + phase.rows.taps <= 0:
+                empty = out

@@ -12,6 +12,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport Tensor, is_constant
@@ -151,16 +152,14 @@ cdef inline void scatter_outputs(const Phases8* p, const Phase8* phase, const ch
     """The outputs of a phase to where they belong."""
     cdef ptrdiff_t pixel = 0 if phase.empty else p.pixel                  # from an output to the next
     cdef ptrdiff_t row = phase.columns.computed * pixel
-    cdef ptrdiff_t n, i, j
+    cdef ptrdiff_t n, i
     cdef const char* source
     cdef char* to
     for n in range(phase.fast.shape.batches):
         for i in range(phase.rows.outputs):
             source = computed + (phase.rows.skipped + i) * row + phase.columns.skipped * pixel
             to = y + (((n * p.oh + phase.rows.phase + i * p.stride_h) * p.ow) + phase.columns.phase) * p.pixel
-            for j in range(phase.columns.outputs):
-                memcpy(to, source + j * pixel, p.pixel)
-                to += p.stride_w * p.pixel
+            copy_runs(to, p.stride_w * p.pixel, source, pixel, p.pixel, phase.columns.outputs)
         computed += phase.rows.computed * phase.columns.computed * p.pixel
 
 

@@ -297,7 +297,7 @@ cdef int finish_transposed(
                 node, compute_spread, iteration_space(g.batches * g.ih, 1), g.batches * g.ih * g.kh * time_of(&op.rows[0]))
     if plan_phases_f32(context, &op.phases, g, op.order, op.range.low, op.range.high, <const float*>w.data, values):
         node.invoke = convolve_phases
-        return 0
+        return context.parallelize(node, phases_range, iteration_space(g.batches * g.oh, 1), op.phases.time)
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(g.oc, depth))
     pack_filters(<const float*>w.data, values, g.oc, depth, depth, 1, op.packed)
     op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
@@ -428,9 +428,15 @@ cdef void depthwise_range(Context context, Node* node, int64_t first, int64_t en
 
 
 cdef int convolve_phases(Context context, Node* node) noexcept nogil:
-    cdef Convolution* op = <Convolution*>node.data
-    run_phases_f32(context, &op.phases, <const float*>context.input(node, op.x).data, <float*>context.output(node, 0).data)
+    cdef const ConvShape* g = &(<Convolution*>node.data).shape
+    phases_range(context, node, 0, g.batches * g.oh, 0)
     return 0
+
+
+cdef void phases_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef Convolution* op = <Convolution*>node.data
+    cdef const float* x = <const float*>context.input(node, op.x).data
+    run_phases_f32(context, &op.phases, x, <float*>context.output(node, 0).data, first, end, worker)
 
 
 cdef int transposed(Context context, Node* node, const Tensor* x) noexcept nogil:

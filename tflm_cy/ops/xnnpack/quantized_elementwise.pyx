@@ -25,7 +25,7 @@ from tflm_cy.schema.table cimport table_f32, table_i8
 from tflm_cy.simd.table cimport kernels
 
 cdef double VALUE_TIME = 0.1     # nanoseconds
-cdef double LOOKUP_TIME = 0.03
+cdef double LOOKUP_TIME = 0.09
 
 
 cdef int want_8_bits(const Tensor* tensor, str name) except -1:
