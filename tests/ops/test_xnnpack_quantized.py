@@ -285,6 +285,17 @@ def test_sums_beyond_32_bits_of_a_negative_zero_point():
     same(got, np.array([[127 if generation.generation_name() == "avx512" else -128]], np.int8))
 
 
+@pytest.mark.parametrize("zero_point", [-1, 0, 5])
+def test_products_beyond_float32(zero_point):
+    """The scale of a sum is huge, and the product infinite: both signs keep theirs, but for the quirk above."""
+    x, w = np.array([[1], [-1], [0]], np.int8), np.array([[127, 1]], np.int8)
+    inputs = [Tensor(x.shape, "int8", scale=3e37, zero_point=0), Tensor(w.shape, "int8", scale=1.0, zero_point=0)]
+    y = Tensor([3, 2], "int8", scale=0.5, zero_point=zero_point)
+    [got] = run_quantized("BATCH_MATMUL", inputs, [y], [x, w])
+    least = 127 if generation.generation_name() == "avx512" and zero_point < 0 else -128
+    same(got, np.array([[127] * 2, [least] * 2, [zero_point] * 2], np.int8))
+
+
 @pytest.mark.parametrize("adjoint", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("fixed", [False, True])
 def test_batch_matmul(adjoint, fixed):
