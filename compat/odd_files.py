@@ -69,6 +69,7 @@ ODD_FILES = (
             ),
             ("SUM", "uint8", NOT_REFERENCE),
             ("REDUCE_PROD", "int8", ()),
+            ("REDUCE_PROD", "int16", ()),
         )
     ),
     *(

@@ -1,5 +1,6 @@
 """Differences of `python -m compat --placeholders` that we want: shapes that do not belong together, branches and loops."""
 
+from .causes import assigns_another_shape, lacks_room_for_sums
 from .deviation import Deviation
 
 DEFAULT = ("AUTO", "BUILTIN")
@@ -187,9 +188,10 @@ OUT_OF_SHAPE = (
     ),
     Deviation(
         "GRAPH/*/variables, *#*",
-        "invoke ?, output ?: * [*] <> * [*]",
+        "invoke ?, output ?: *",
         "a variable has the shape of what was assigned; TensorFlow's delegate keeps that of the first allocation",
         DEFAULT,
+        cause=assigns_another_shape,
     ),
     *(
         Deviation(
@@ -206,20 +208,15 @@ OUT_OF_SHAPE = (
         "fewer than no windows are none; TensorFlow counts on with a number below 0, and a later node refuses it",
         ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
     ),
-    Deviation(
-        "REDUCE_PROD/int8/*, ones: but channels#*",
-        "invoke 0, output 0: int8 *",
-        "a product of single elements is that element; TensorFlow's optimized kernel multiplies what lies in memory, too",
-        NOT_REFERENCE,
-    ),
     *(
         Deviation(
             f"GRAPH/*, ones: {held}#*",
             "invoke ?, output ?: *",
-            "a reduction of integers has room for its sums; TensorFlow's delegate keeps the room of the first allocation where the file "
-            "has as many elements of output as later, and writes across its end",
+            "a reduction of integers has room for its sums; TensorFlow's delegate keeps the room of the first allocation where the output "
+            "does not grow, and writes across its end",
             DEFAULT,
             f"*{op}(*int8[*",
+            lacks_room_for_sums,
         )
         for held in ("batch", "everywhere")
         for op in ("MEAN", "SUM")

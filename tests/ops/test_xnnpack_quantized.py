@@ -328,6 +328,27 @@ def test_max_pool(dtype):
     same(got, np.clip(want, 6, 14))
 
 
+@pytest.mark.parametrize("shape", [(1, 0, 0, 3), (2, 0, 4, 3), (0, 3, 4, 3), (2, 3, 4, 0)])
+def test_a_pool_of_single_pixels_takes_empty_images(shape):
+    """It is a clamp; larger windows refuse them."""
+    x, tensor = np.zeros(shape, np.int8), Tensor(shape, "int8", scale=0.25, zero_point=10)
+    options = {"padding": "VALID", "stride_h": 1, "stride_w": 1, "filter_width": 1}
+    [got] = run_quantized(
+        "MAX_POOL_2D", [tensor], [Tensor(shape, "int8", scale=0.25, zero_point=10)], [x], filter_height=1, **options
+    )
+    assert got.shape == shape
+    if shape[0]:
+        with pytest.raises(RuntimeError, match="pixels and channels"):
+            run_quantized(
+                "MAX_POOL_2D",
+                [tensor],
+                [Tensor(shape, "int8", scale=0.25, zero_point=10)],
+                [x],
+                filter_height=2,
+                **options,
+            )
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 def test_resize_bilinear(dtype):
     x = np.array([[0, 100], [50, 101]], dtype).reshape(1, 2, 2, 1)

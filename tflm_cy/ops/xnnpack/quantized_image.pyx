@@ -79,8 +79,8 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     cdef MaxPool* op
     cdef Pool2D* p
     want_bytes(x, y, "MAX_POOL_2D")
-    if x.rank < 4 or x.dims[1] == 0 or x.dims[2] == 0 or x.dims[3] == 0:
-        raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants four dimensions, pixels and channels")
+    if x.rank < 4:
+        raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants four dimensions")
     if padding != SAME and padding != VALID:
         raise ValueError(f"MAX_POOL_2D: padding {padding} is neither SAME nor VALID")
     op = <MaxPool*>context.persistent(sizeof(MaxPool))
@@ -91,6 +91,8 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     p.kernel_width = table_i32(node.options, POOL_2D_FILTER_WIDTH, 0)
     p.stride_height = table_i32(node.options, POOL_2D_STRIDE_H, 0)
     p.stride_width = table_i32(node.options, POOL_2D_STRIDE_W, 0)
+    if (x.dims[1] == 0 or x.dims[2] == 0 or x.dims[3] == 0) and p.kernel_height * p.kernel_width > 1:    # else it is a clamp
+        raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants pixels and channels")
     p.out_height = windows(padding, p.height, p.kernel_height, p.stride_height)
     p.out_width = windows(padding, p.width, p.kernel_width, p.stride_width)
     p.pad_top = padding_before(p.height, p.kernel_height, p.stride_height, 1, p.out_height)
