@@ -46,8 +46,8 @@ def multiplies_nothing(case):
     return False
 
 
-def _allocated(case, resized):
-    """The shapes of all tensors of the main graph at the file's sizes, or at those of the first feed, as far as no node refuses them."""
+def _allocated(case, feed=None):
+    """The shapes of all tensors of the main graph at the file's sizes, or at those of a feed, as far as no node refuses them."""
     from tflm_cy import Interpreter, OpResolverType
 
     resolver = OpResolverType.BUILTIN_REF
@@ -57,7 +57,7 @@ def _allocated(case, resized):
         experimental_preserve_all_tensors=True,
     )
     try:
-        for detail, array in zip(interpreter.get_input_details(), case.feeds[0] if resized else (), strict=resized):
+        for detail, array in zip(interpreter.get_input_details(), feed or (), strict=feed is not None):
             interpreter.resize_tensor_input(detail["index"], array.shape)
         interpreter.allocate_tensors()
     except (RuntimeError, ValueError):
@@ -69,11 +69,24 @@ def assigns_another_shape(case):
     """A variable is assigned values of another shape than at the first allocation."""
     if not case.feeds:
         return False
-    first, later = (_allocated(case, resized) for resized in (False, True))
+    first, later = _allocated(case), _allocated(case, case.feeds[0])
     assigned = [
         node["inputs"][1] for model, graph, node in _nodes(case, "ASSIGN_VARIABLE") if graph is model["subgraphs"][0]
     ]
     return any(first[t] != later[t] for t in assigned)
+
+
+def reduces_nothing(case):
+    """A reduction has an empty input, and an output that is not, at the last feed.
+
+    TensorFlow's delegate then leaves the output as it is: what lay there before is read."""
+    shapes = _allocated(case, case.feeds[-1])
+    ends = [
+        (shapes[node["inputs"][0]], shapes[node["outputs"][0]])
+        for model, graph, node in _nodes(case, "MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")
+        if graph is model["subgraphs"][0]
+    ]
+    return any(prod(x) == 0 and prod(y) > 0 for x, y in ends)
 
 
 def lacks_room_for_sums(case):
@@ -84,7 +97,7 @@ def lacks_room_for_sums(case):
     """
     if not case.feeds:
         return False
-    first, later = (_allocated(case, resized) for resized in (False, True))
+    first, later = _allocated(case), _allocated(case, case.feeds[0])
     for model, graph, node in _nodes(case, "MEAN", "SUM"):
         x, y = node["inputs"][0], node["outputs"][0]
         if graph is not model["subgraphs"][0]:

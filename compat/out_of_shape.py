@@ -1,6 +1,6 @@
 """Differences of `python -m compat --placeholders` that we want: shapes that do not belong together, branches and loops."""
 
-from .causes import assigns_another_shape, lacks_room_for_sums
+from .causes import assigns_another_shape, lacks_room_for_sums, reduces_nothing
 from .deviation import Deviation
 
 DEFAULT = ("AUTO", "BUILTIN")
@@ -221,10 +221,48 @@ OUT_OF_SHAPE = (
         for held in ("batch", "everywhere")
         for op in ("MEAN", "SUM")
     ),
+    *(
+        Deviation(
+            cases,
+            "invoke ?, output ?: * [0, *] <> * [0, *]",
+            "an output of no images has the shape that it has with some; TensorFlow's delegate returns a shape that nobody computed",
+            DEFAULT,
+        )
+        for cases in ("*/zero batch, *#*", "*, to none: first#*")
+    ),
+    # ---- inputs that become empty after a run
+    *(
+        Deviation(
+            "*, to none: last#*",
+            f"ok  <>  raised RuntimeError in invoke: {text}",
+            "an image without channels, or a row without values, is refused; TensorFlow's delegate reads as many as the filter wants, of "
+            "memory that is not the input's",
+            DEFAULT,
+        )
+        for text in (
+            "CONV_2D: 0 *channels*",
+            "DEPTHWISE_CONV_2D: 0 *channels*",
+            "TRANSPOSE_CONV: input [*, 0] does not fit *",
+            "TRANSPOSE_CONV: a filter of the shape * for an image *x0.*",
+            "FULLY_CONNECTED: keep_num_dims wants rows of *, the input has the shape [*, 0].*",
+        )
+    ),
     Deviation(
-        "*/zero batch, *#*",
-        "invoke ?, output ?: * [0, *] <> * [0, *]",
-        "an output of no images has the shape that it has with some; TensorFlow's delegate returns a shape that nobody computed",
+        "GRAPH/*, to none: *#*",
+        "invoke 1, output ?: *",
+        "a reduction of nothing gives zeros, or a quantized sum its zero point; TensorFlow returns memory that nobody wrote",
         DEFAULT,
+        cause=reduces_nothing,
+    ),
+    Deviation(
+        "NumericVerify/*/constant, to none: *#*",
+        "ok  <>  raised RuntimeError in invoke: NumericVerify: * reference values for *",
+        "fewer reference values than values are refused; TensorFlow looks at them in the first run only",
+    ),
+    Deviation(
+        "LSTM/hybrid_i8/sparse *, to none: *#*",
+        "1 <> 0 invokes",
+        "sparse weights are refused where they are not the blocks of 16 columns of LSTM's one step; TensorFlow reads what is stored "
+        "as if they were, or as dense ones, beyond the end",
     ),
 )

@@ -5,7 +5,7 @@ import pytest
 
 from compat.builder import Model, Tensor
 from compat.case import Case
-from compat.causes import lacks_room_for_sums, multiplies_nothing
+from compat.causes import assigns_another_shape, lacks_room_for_sums, multiplies_nothing, reduces_nothing
 
 
 def reduced(op, held, fed, axes, kept=None, dtype="int8"):
@@ -45,3 +45,23 @@ def test_other_reductions_may():
 )
 def test_room_of_the_first_allocation(held, fed, axes, kept, wanted):
     assert lacks_room_for_sums(reduced("SUM", held, fed, axes, kept)) == wanted
+
+
+@pytest.mark.parametrize(
+    "fed, axes, wanted",
+    [([2, 0, 3], [1], True), ([0, 4, 3], [1], False), ([0, 4, 3], [0, 1], True), ([2, 4, 3], [1], False)],
+)
+def test_nothing_is_reduced(fed, axes, wanted):
+    assert reduces_nothing(reduced("MEAN", [2, 4, 3], fed, axes)) == wanted
+
+
+@pytest.mark.parametrize("held, wanted", [([1, 3], True), ([2, 3], False)])
+def test_what_is_assigned_has_another_shape(held, wanted):
+    handle, x, y = Tensor([1], "resource"), Tensor(held, "float32"), Tensor([2, 3], "float32")
+    model = Model()
+    graph = model.subgraph()
+    graph.op("VAR_HANDLE", [], [handle], container="", shared_name="v")
+    graph.op("ASSIGN_VARIABLE", [handle, x], [])
+    graph.op("READ_VARIABLE", [handle], [y])
+    feeds = [[np.zeros([2, 3], np.float32)]]
+    assert assigns_another_shape(Case("GRAPH", "float32", "by hand", 0, model.to_bytes(), feeds)) == wanted

@@ -164,8 +164,8 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     if x.rank != 4 or count(size) != 2:
         raise ValueError(f"RESIZE_BILINEAR: an input {shape_of(x)} and a size of {count(size)} numbers")
     wanted = <const int32_t*>size.data
-    if wanted[0] <= 0 or wanted[1] <= 0 or x.dims[1] <= 0 or x.dims[2] <= 0:
-        raise ValueError(f"RESIZE_BILINEAR: from {x.dims[1]} x {x.dims[2]} to {wanted[0]} x {wanted[1]} pixels")
+    if wanted[0] <= 0 or wanted[1] <= 0 or x.dims[1] <= 0 or x.dims[2] <= 0 or x.dims[3] <= 0:
+        raise ValueError(f"RESIZE_BILINEAR: from {x.dims[1]} x {x.dims[2]} to {wanted[0]} x {wanted[1]} pixels of {x.dims[3]} channels")
     dims = [x.dims[0], wanted[0], wanted[1], x.dims[3]]
     context.set_shape(y, 4, dims)
     r = <Resizing*>context.persistent(sizeof(Resizing))
