@@ -78,5 +78,5 @@ def measure(ours, theirs, case, mode, settings, stage):
 def expected_deviation(case, mode, ours, theirs):
     """{"deviation": reason} where compat's table has the difference between two sessions' first outputs."""
     a, b = (Outcome("ok", [[Array.of(value) for value in session.first]]) for session in (theirs, ours))
-    found = deviation_for(case.id, difference(a, b) or "", mode)
+    found = deviation_for(case.id, difference(a, b) or "", mode, case)
     return {"deviation": found.reason} if found else {}

@@ -1,5 +1,6 @@
 """One difference that we want: where, which, why; see `deviations`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -11,13 +12,15 @@ class Deviation:
     reason: str
     modes: tuple = ()
     text: str = "*"  # of the case
+    cause: Callable | None = None  # what must be true of the case (`causes`)
 
-    def fits(self, case_id, difference, mode, text=""):
+    def fits(self, case_id, difference, mode, case):
         return (
             (not self.modes or mode in self.modes)
-            and fnmatchcase(text, literal_brackets(self.text))
+            and fnmatchcase(case.text, literal_brackets(self.text))
             and fnmatchcase(case_id, literal_brackets(self.cases))
             and fnmatchcase(difference, literal_brackets(self.difference))
+            and (self.cause is None or self.cause(case))
         )
 
 

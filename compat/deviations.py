@@ -2,10 +2,11 @@
 
 An entry is (case pattern, difference pattern, reason, modes); patterns are fnmatch's, `[` standing for itself. The first
 is matched with the case's id, the second with the text of the difference as the report shows it ("a <> b", a being the
-side that decides); without modes it holds for all, with a text only for cases whose attributes fit it. Keep them narrow: an
-entry that fits too much hides faults.
+side that decides); without modes it holds for all, with a text only for cases whose attributes fit it, with a cause (`causes`) only where
+that is there. Keep them narrow: an entry that fits too much hides faults.
 """
 
+from .causes import multiplies_nothing
 from .deviation import Deviation
 from .odd_files import ODD_FILES
 from .out_of_shape import OUT_OF_SHAPE
@@ -209,11 +210,15 @@ DEVIATIONS = (
             ("LSTM/hybrid_i8/sparse wrong block#*", "LSTM: input ?: sparse weights want blocks*"),
         )
     ),
-    Deviation(
-        "REDUCE_PROD/int16/*",
-        "invoke ?, output 0: int16 *",
-        "a product over an axis of size 1 is the input; TensorFlow's optimized kernel returns memory that nobody wrote",
-        NOT_REFERENCE,
+    *(
+        Deviation(
+            f"REDUCE_PROD/{dtype}/*",
+            f"invoke ?, output ?: {dtype} *",
+            "a product over axes of size 1 has one factor; TensorFlow's optimized kernel reads in front of the axes which is the last",
+            NOT_REFERENCE,
+            cause=multiplies_nothing,
+        )
+        for dtype in ("int8", "int16")
     ),
     Deviation(
         "CONV_3D/float32/dilated wide#*",
@@ -303,6 +308,6 @@ DEVIATIONS = (
 )
 
 
-def deviation_for(case_id, difference, mode, text="", deviations=DEVIATIONS):
-    """The first entry that explains a difference, or None."""
-    return next((d for d in deviations if d.fits(case_id, difference, mode, text)), None)
+def deviation_for(case_id, difference, mode, case, deviations=DEVIATIONS):
+    """The first entry that explains a difference of a case, or None; `case_id` is its own or that of one it was made of."""
+    return next((d for d in deviations if d.fits(case_id, difference, mode, case)), None)

@@ -58,9 +58,7 @@ def judge(case, mode, a, b, same_side=False):
     if found is None:
         return Result(case, mode, a, b, EQUAL if a.status == "ok" else REFUSED)
     what = re.sub(r"^(before|call \d+, \w+\(.*?\)): ", "", found)
-    deviation = next(
-        filter(None, (deviation_for(name, what, mode, case.text) for name in (case.id, *case.origins))), None
-    )
+    deviation = next(filter(None, (deviation_for(name, what, mode, case) for name in (case.id, *case.origins))), None)
     if deviation:
         return Result(case, mode, a, b, DEVIATES, found, deviation.reason)
     return Result(case, mode, a, b, DIFFERS, found)

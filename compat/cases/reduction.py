@@ -30,8 +30,6 @@ def reduce(d):
     if d.variant == "zero size":
         shape[axes[0]] = 0
     reduced = {a % rank for a in axes}
-    if d.op == "REDUCE_PROD" and d.dtype in ("int8", "int16") and all(shape[a] == 1 for a in reduced):
-        shape[axes[0]] = 2  # TensorFlow's optimized kernel reads memory that it never wrote when nothing is multiplied
     axes = axes + axes[:1] if d.variant == "repeated axis" else axes
     keep = d.flag()
     x = d.tensor(shape)

@@ -19,7 +19,7 @@ _ALL = (*_NUMBERS, "bool")
     variants=("special",),
 )
 @cases("STABLEHLO_AND", dtypes=(*_ALL[3:],))
-@cases("STABLEHLO_SHIFT_LEFT", dtypes=("int8", "int16", "int32"))
+@cases("STABLEHLO_SHIFT_LEFT", dtypes=("int8", "int16", "int32"), variants=("random", "any distance"))
 @cases("STABLEHLO_SHIFT_LEFT", dtypes=("uint8", "int64", "float32"))
 @cases("STABLEHLO_ADD", "STABLEHLO_MAXIMUM", dtypes=("float32", "int8"), variants=("broadcast",))
 @cases("STABLEHLO_ADD", dtypes=("complex64",))
@@ -35,7 +35,8 @@ def elementwise(d):
             return [np.zeros(shape, d.dtype)] * 2
         second = d.values(b)
         if d.op == "STABLEHLO_SHIFT_LEFT":
-            second = d.rng.integers(0, 31, b.shape).astype(d.dtype)
+            low, high = (-700, 700) if d.variant == "any distance" else (0, 31)
+            second = d.rng.integers(low, high, b.shape).astype(d.dtype)
         return [d.values(a), second]
 
     refused = d.variant == "broadcast" or d.dtype == "complex64"

@@ -131,6 +131,31 @@ def test_kernels_name_tensors_and_repeat_scales():
     assert "Densify_output" in [d["name"] for d in interpreter.get_tensor_details()]
 
 
+def test_a_filter_shows_its_scale_per_channel_though_nobody_reads_its_node():
+    """The default delegate has seen the node; after another allocation the scales are still shown."""
+    x, y = Tensor([2, 4], "float32"), Tensor([2, 4], "float32")
+    image, window = Tensor([1, 4, 4, 3], "float32"), Tensor([1, 4, 4, 5], "float32")
+    w = Tensor.constant(np.ones((6, 4), np.int8), scale=0.25, name="w")
+    filters = Tensor.constant(np.ones((5, 1, 1, 3), np.int8), scale=0.5, name="filters")
+    model = Model()
+    graph = model.subgraph()
+    graph.op("FULLY_CONNECTED", [x, w, None], [Tensor([2, 6], "float32")])
+    graph.op("CONV_2D", [image, filters, Tensor.constant(np.zeros(5, np.float32))], [window], stride_w=1, stride_h=1)
+    graph.op("NEG", [x], [y])
+    graph.outputs = [y]
+    interpreter = Interpreter(model_content=model.to_bytes())
+
+    def scales():
+        parameters = {d["name"]: d["quantization_parameters"] for d in interpreter.get_tensor_details()}
+        return [parameters[name]["scales"].tolist() for name in ("w", "filters")]
+
+    assert scales() == [[0.25], [0.5]]
+    for rows in (2, 3):
+        interpreter.resize_tensor_input(interpreter.get_input_details()[0]["index"], [rows, 4])
+        interpreter.allocate_tensors()
+        assert scales() == [[0.25] * 6, [0.5] * 5]
+
+
 def test_operators_are_described():
     details = quantized()._get_ops_details()
     assert [(d["index"], d["op_name"], d["inputs"].tolist(), d["outputs"].tolist()) for d in details] == [

@@ -2,11 +2,13 @@
 
 import ctypes
 import ctypes.util
+import platform
 
 import numpy as np
 import pytest
 
-from compat.builder import Tensor
+from compat.builder import Model, Tensor
+from tests.harness import run_model
 
 from .successive import REFUSED, outputs, same
 
@@ -101,6 +103,28 @@ def test_log_softmax_of_integers_is_near_the_real_one(dtype, zero_point):
     want = real - real.max(1, keepdims=True)
     want = np.maximum(want - np.log(np.exp(want).sum(1, keepdims=True)), -16)
     assert np.abs((got.astype(float) - zero_point) / 16 - want).max() <= 1.01 / 16
+
+
+@pytest.mark.parametrize(("dtype", "lowest", "invalid"), [("int8", -128, -128), ("uint8", 0, 0)])
+@pytest.mark.parametrize("depth", [15, 40, 500])
+@pytest.mark.parametrize("scale", [1e37, 3e38, np.inf])
+def test_log_softmax_beyond_float32(scale, depth, dtype, lowest, invalid):
+    """Where infinity is taken from infinity, blocks of 16 int8 values give the lowest one, the values behind them 0."""
+    x = np.random.default_rng(depth).choice([127, 1, 0, -1, -128], (2, depth)) + lowest + 128
+    scale, step = np.float32(scale), np.float32(1 / 16)
+    with np.errstate(all="ignore"):
+        x32, one = (
+            x.astype(np.float32),
+            np.exp(-scale * np.float32(0)),
+        )  # the largest value's power, NaN of an infinite scale
+        outcome = scale / step * x32 - (scale * x32.max(1, keepdims=True) + np.log(one)) / step
+    want = np.where(outcome < 0, lowest, lowest + 255)
+    blocks = 0 if platform.machine() == "aarch64" else depth - depth % 16
+    for body, value in ((slice(blocks), invalid), (slice(blocks, None), 0)):
+        want[:, body][np.isnan(outcome[:, body])] = value
+    tensors = [Tensor(x.shape, dtype, scale=scale), Tensor(x.shape, dtype, scale=step, zero_point=lowest + 255)]
+    model = Model.single("LOG_SOFTMAX", tensors[:1], tensors[1:], 2).to_bytes()
+    same(run_model(model, x.astype(dtype))[0], want.astype(dtype))
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,15 @@ def test_batches_of_keys_broadcast():
     np.testing.assert_allclose(run(q, k, v), attention(q, np.repeat(k, 3, 0), np.repeat(v, 3, 0)), atol=2e-6)
 
 
+def test_no_batches_at_all():
+    assert run(*(np.zeros(shape, np.float32) for shape in ((0, 2, 3, 4), (0, 6, 3, 4), (0, 6, 3, 4)))).shape == (
+        0,
+        2,
+        3,
+        4,
+    )
+
+
 def test_a_single_head_of_keys_meets_the_keys_of_all_batches():
     q, k, v = random(1, 2, 2, 4), random(3, 5, 1, 4), random(1, 15, 1, 4)
     np.testing.assert_allclose(run(q, k, v), attention(q, k.reshape(1, 15, 1, 4), v), atol=2e-6)

@@ -285,6 +285,17 @@ def test_sums_beyond_32_bits_of_a_negative_zero_point():
     same(got, np.array([[127 if generation.generation_name() == "avx512" else -128]], np.int8))
 
 
+@pytest.mark.parametrize("zero_point", [-1, 0, 5])
+def test_products_beyond_float32(zero_point):
+    """The scale of a sum is huge, and the product infinite: both signs keep theirs, but for the quirk above."""
+    x, w = np.array([[1], [-1], [0]], np.int8), np.array([[127, 1]], np.int8)
+    inputs = [Tensor(x.shape, "int8", scale=3e37, zero_point=0), Tensor(w.shape, "int8", scale=1.0, zero_point=0)]
+    y = Tensor([3, 2], "int8", scale=0.5, zero_point=zero_point)
+    [got] = run_quantized("BATCH_MATMUL", inputs, [y], [x, w])
+    least = 127 if generation.generation_name() == "avx512" and zero_point < 0 else -128
+    same(got, np.array([[127] * 2, [least] * 2, [zero_point] * 2], np.int8))
+
+
 @pytest.mark.parametrize("adjoint", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("fixed", [False, True])
 def test_batch_matmul(adjoint, fixed):
@@ -315,6 +326,27 @@ def test_max_pool(dtype):
     )  # fmt: skip
     want = np.max([x[:, :-1, :-1], x[:, 1:, :-1], x[:, :-1, 1:], x[:, 1:, 1:]], 0)
     same(got, np.clip(want, 6, 14))
+
+
+@pytest.mark.parametrize("shape", [(1, 0, 0, 3), (2, 0, 4, 3), (0, 3, 4, 3), (2, 3, 4, 0)])
+def test_a_pool_of_single_pixels_takes_empty_images(shape):
+    """It is a clamp; larger windows refuse them."""
+    x, tensor = np.zeros(shape, np.int8), Tensor(shape, "int8", scale=0.25, zero_point=10)
+    options = {"padding": "VALID", "stride_h": 1, "stride_w": 1, "filter_width": 1}
+    [got] = run_quantized(
+        "MAX_POOL_2D", [tensor], [Tensor(shape, "int8", scale=0.25, zero_point=10)], [x], filter_height=1, **options
+    )
+    assert got.shape == shape
+    if shape[0]:
+        with pytest.raises(RuntimeError, match="pixels and channels"):
+            run_quantized(
+                "MAX_POOL_2D",
+                [tensor],
+                [Tensor(shape, "int8", scale=0.25, zero_point=10)],
+                [x],
+                filter_height=2,
+                **options,
+            )
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])

@@ -5,12 +5,16 @@
 A step of 0 for both a and y folds the run b into one value. Whole numbers wrap; float16 goes through float32. `MAXIMUM` keeps the first of two values of
 which neither is greater (a NaN among them), `GREATEST`, of the window reductions, takes the second then unless they are equal.
 
+SHIFT_LEFT by a distance beyond the value's bits is what x86 makes of it, and differs between the vectors and the tail of TensorFlow's loop, so that
+the values that are combined at once are all there are.
+
 Source: LiteRT:tflite/kernels/{stablehlo_elementwise.h,stablehlo_scatter.cc,stablehlo_reduce_window.cc}.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.half cimport eigen_half, halves_to_f32
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_first, add_first_f64, add_runs, mul_first, mul_first_f64, mul_runs
 
 cdef enum:
@@ -27,7 +31,7 @@ cdef enum Combination:
     BITS_AND = 7                 # whole numbers only
     ALL = 8                      # 1 when neither is 0
     ANY = 9
-    SHIFT_LEFT = 10              # whole numbers only
+    SHIFT_LEFT = 10              # int8, int16, int32; steps of 1
 
 ctypedef void (*Combine)(int op, const void* a, ptrdiff_t a_step, const void* b, ptrdiff_t b_step, void* y, ptrdiff_t y_step, int64_t n) noexcept nogil
 
@@ -51,6 +55,37 @@ cdef inline uint16_t shifted_short(uint16_t a, uint16_t b) noexcept nogil:
     a = <uint16_t>(a << 4) if b & 4 else a
     a = <uint16_t>(a << 8) if b & 8 else a
     return <uint16_t>0 if b & 16 else a
+
+
+cdef inline Number shifted_left(Number a, Number b) noexcept nogil:
+    """One by one: the distance counts modulo 32, the value has 32 bits."""
+    if sizeof(Number) <= 2:
+        return <Number>shifted_short(<uint16_t>a, <uint16_t>b)
+    return <Number>(<uint32_t>a << (<uint32_t>b & 31))
+
+
+cdef inline Number multiplied_left(Number a, Number b) noexcept nogil:
+    """In vectors of words the value is multiplied by 2^b, a float32 whose exponent and sign (b + 127 in nine bits) are b's, as an int32.
+
+    So 2^31 stands for all that an int32 does not hold, infinity included, 0 for fractions."""
+    cdef uint32_t distance = <uint32_t><int64_t>b
+    cdef uint32_t product
+    if sizeof(Number) <= 2:
+        product = 0 if distance & 0xE0 else shifted_short(<uint16_t>a, <uint16_t>distance)
+    else:
+        product = 0 if (distance & 255) > 128 else <uint32_t>a << min(distance & 255, <uint32_t>31)
+    return <Number>(-product if sizeof(Number) > 1 and distance & 256 else product)
+
+
+cdef inline void shift_left(const Number* a, const Number* b, Number* y, int64_t n) noexcept nogil:
+    """y may be a. TensorFlow's loop has vectors for as many whole blocks as there are."""
+    cdef int64_t block = 16 if sizeof(Number) == 1 else 4 if sizeof(Number) == 2 else 32
+    cdef int64_t body = 0 if AARCH64 else n - n % block
+    cdef int64_t i
+    for i in range(body):
+        y[i] = multiplied_left(a[i], b[i])
+    for i in range(body, n):
+        y[i] = shifted_left(a[i], b[i])
 
 
 cdef inline Number combined(int op, Number a, Number b) noexcept nogil:
@@ -83,12 +118,6 @@ cdef inline Number combined(int op, Number a, Number b) noexcept nogil:
     if Number is not float and Number is not double:
         if op == BITS_AND:
             return <Number>(a & b)
-        if op == SHIFT_LEFT:
-            if sizeof(Number) <= 2:
-                return <Number>shifted_short(<uint16_t>a, <uint16_t>b)
-            if sizeof(Number) < 8:
-                return <Number>(<uint32_t>a << (<uint32_t>b & 31))
-            return <Number>(<uint64_t>a << (<uint64_t>b & 31))
     return b
 
 
@@ -136,7 +165,8 @@ cdef inline void combine_run(int op, const Number* a, ptrdiff_t a_step, const Nu
     elif op == BITS_AND:
         combine_with(BITS_AND, a, a_step, b, b_step, y, y_step, n)
     elif op == SHIFT_LEFT:
-        combine_with(SHIFT_LEFT, a, a_step, b, b_step, y, y_step, n)
+        if Number is int8_t or Number is int16_t or Number is int32_t:
+            shift_left(a, b, y, n)
     else:
         combine_with(TAKE, a, a_step, b, b_step, y, y_step, n)
 

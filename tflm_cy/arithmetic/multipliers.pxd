@@ -25,7 +25,7 @@ cdef struct Requantize:
     const float* scales          # one per channel: scale_of
     float low                    # the output's limits less its zero point
     float high
-    float wrap_below             # -2^31 where the quirk applies, else -inf
+    float wrap_below             # -2^31 where the quirk applies, else NaN
     int32_t zero_point
 
 cdef struct Scaling:

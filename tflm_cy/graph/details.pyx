@@ -101,7 +101,7 @@ cdef int check_strict(Subgraph g, int t, int rank, const int32_t* dims) except -
 cdef dict quantization(Subgraph g, const Tensor* tensor, const uint8_t* table):
     cdef const uint8_t* details
     cdef int i
-    cdef int repeats = shown(g.compilation.kept, tensor.index, "repeats") or 1
+    cdef int repeats = repetitions(g, tensor) if tensor.scale_count == 1 else 1
     if table_u8(table, QUANTIZATION_DETAILS_TYPE, 0) == 2:
         details = table_table(table, QUANTIZATION_DETAILS)
         zeros = table_i32(details, BLOCKWISE_ZERO_POINTS, -1)
@@ -117,6 +117,12 @@ cdef dict quantization(Subgraph g, const Tensor* tensor, const uint8_t* table):
         "quantized_dimension": tensor.quantized_dimension,
         "block_size": 0,
     }
+
+
+cdef int repetitions(Subgraph g, const Tensor* tensor) except -1:
+    """How often its single scale is shown."""
+    cdef list kept = [change for partition in g.partitions for change in partition.shown]
+    return shown([*kept, *g.compilation.kept], tensor.index, "repeats") or 1
 
 
 cdef object constant_values(Subgraph g, int t, dtype):

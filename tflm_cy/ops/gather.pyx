@@ -151,6 +151,8 @@ cdef inline void gather_slices(const Index* positions, int64_t n, const char* x,
 
 cdef int gather_by(Context context, const GatherData* data, const Index* positions, int64_t n, const char* x, char* y) noexcept nogil:
     cdef int64_t batch, _outer, i, at
+    if data.outer == 0:                          # nothing is gathered: TensorFlow looks at no index
+        return 0
     for i in range(n):
         at = loaded(positions + i)
         if at < 0 or at >= data.axis_size:

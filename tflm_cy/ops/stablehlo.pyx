@@ -78,7 +78,7 @@ cdef int prepare_elementwise(Context context, Node* node) except -1:
     combined_data(context, node, a.type, op)
     context.set_shape(y, a.rank, a.dims)
     node.invoke = elementwise
-    if count(y) > 0:
+    if count(y) > 0 and op != SHIFT_LEFT:        # whose bytes depend on how many values there are
         context.parallelize(node, elementwise_range, value_space(y, 3), 0.1 * count(y))
     if op == SHIFT_LEFT and a.type != INT8 and a.type != INT16 and a.type != INT32:
         raise LateRefusalError(f"(Index Type: {type_name(a.type)}) currently not supported.")

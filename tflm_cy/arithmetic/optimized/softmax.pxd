@@ -7,7 +7,7 @@ On aarch64 8 bits become 8 bits on integers: exponentials are whole numbers of 1
 
 Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 """
-from libc.math cimport expf, logf
+from libc.math cimport expf, isfinite, isnan, logf
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from tflm_cy.arithmetic.conversion cimport add_wrapping
@@ -227,9 +227,18 @@ cdef inline void softmax_rows_16(
 cdef inline void set_logarithms(
     const input8* x, input8* y, int64_t depth, float scale, float less, int32_t y_zero_point, UnaryKernel lookup,
 ) noexcept nogil:
-    """Of long rows each value is computed once."""
+    """Of long rows each value is computed once.
+
+    A NaN, of scales beyond float32, is the lowest value in the blocks of 16 that TensorFlow's loop over a row of int8 has, and 0 behind them."""
     cdef input8[256] outputs
+    cdef int64_t blocks = depth - depth % 16 if input8 is int8_t and not AARCH64 else 0
     cdef int64_t c
+    cdef float v
+    if not isfinite(scale) or not isfinite(less):
+        for c in range(depth):
+            v = ties_to_even(scale * <float>x[c] - less) + <float>y_zero_point
+            y[c] = <input8>(-128 if c < blocks and isnan(v) else saturate_8(v, input8 is int8_t))
+        return
     if depth < LONG_ROW:
         for c in range(logarithm_blocks(x, y, depth, scale, less, <float>y_zero_point, input8 is int8_t), depth):
             y[c] = <input8>saturate_8(ties_to_even(scale * <float>x[c] - less) + <float>y_zero_point, input8 is int8_t)

@@ -12,9 +12,10 @@ from tflm_cy.graph.context cimport OPTIMIZED, XNNPACK, Node, Registration
 from tflm_cy.graph.delegate import Delegate
 from tflm_cy.graph.passes.partition cimport Partition
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport FLOAT16, INT2, INT4, INT8, UINT8
-from tflm_cy.schema.builtins cimport BUILTIN_VAR_HANDLE
+from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT2, INT4, INT8, UINT8, Tensor
+from tflm_cy.schema.builtins cimport BUILTIN_CONV_2D, BUILTIN_FULLY_CONNECTED, BUILTIN_TRANSPOSE_CONV, BUILTIN_VAR_HANDLE
 
+from tflm_cy.graph.shown import Shown
 from tflm_cy.ops import find_xnnpack
 from tflm_cy.ops.generation import supported
 
@@ -75,11 +76,29 @@ class XnnpackDelegate(Delegate):
             registration = find_xnnpack(subgraph.operator_names[n], values)
             if registration is not None and (registration.sparse_input >= 0 or not has_sparse_input(subgraph, node)):
                 subgraph.registrations[n] = registration
+        partition.shown = repeated_scales(subgraph, partition)
         rewrite(subgraph, partition, float32_registration)
         partition.steps = without_unread(subgraph, partition)
 
     def finish(self, Subgraph subgraph):
         self.support.pop(subgraph.index, None)
+
+
+cdef list repeated_scales(Subgraph g, Partition partition):
+    """A dynamic-range filter with one scale is shown with one per channel once TensorFlow's delegate has seen its node, whether it runs or not."""
+    cdef list repeated = []
+    cdef const Tensor* x
+    cdef const Tensor* w
+    cdef const Node* node
+    cdef int n
+    for n in partition.nodes:
+        node = &g.graph.nodes[n]
+        if node.code != BUILTIN_CONV_2D and node.code != BUILTIN_FULLY_CONNECTED and node.code != BUILTIN_TRANSPOSE_CONV:
+            continue
+        x, w = &g.tensors[node.inputs[2 if node.code == BUILTIN_TRANSPOSE_CONV else 0]], &g.tensors[node.inputs[1]]
+        if x.type == FLOAT32 and w.type == INT8 and w.scale_count == 1 and w.block_size == 0:
+            repeated.append(Shown(w.index, repeats=w.dims[0]))
+    return repeated
 
 
 cdef list without_unread(Subgraph g, Partition partition):

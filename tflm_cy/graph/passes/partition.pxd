@@ -11,6 +11,7 @@ cdef class Partition:
     cdef public list steps           # what runs: node indices, by default the DELEGATE node alone
     cdef public bint flushes         # denormals count as zeros while it runs
     cdef public str defect           # why it cannot run: raised by allocate
+    cdef public list shown           # what building it has changed in tensors' descriptions (`graph.shown`)
 
 
 cdef list cut(Subgraph g, set claimed, bint clustering)

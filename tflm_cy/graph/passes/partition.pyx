@@ -42,6 +42,7 @@ cdef class Partition:
         self.inputs = inputs
         self.outputs = outputs
         self.steps = [index]
+        self.shown = []
 
 
 cdef bint has_side_effect(Subgraph g, int n) noexcept:

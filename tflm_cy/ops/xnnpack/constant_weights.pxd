@@ -3,7 +3,7 @@
 Weights and biases of nodes that the delegate takes are constants; it has looked at their types and quantization, but at shapes only as the
 file has them. `want_*` raise ValueError.
 """
-from libc.math cimport INFINITY
+from libc.math cimport NAN
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t
 from libc.string cimport memcpy
@@ -81,11 +81,6 @@ cdef inline int want_scales(const Tensor* w, ptrdiff_t channels, str name) excep
     return 0
 
 
-cdef inline bint has_one_scale(const Tensor* w) noexcept nogil:
-    """Whether TensorFlow's delegate repeats the one scale of a dynamic-range filter for all channels, which its details show from then on."""
-    return w.scale_count == 1 and w.type == INT8 and w.block_size == 0
-
-
 cdef inline int want_bias(const Tensor* b, ptrdiff_t channels, int type, str name) except -1:
     """b may be NULL."""
     if b == NULL:
@@ -116,7 +111,7 @@ cdef inline int prepare_requantize(
     out.zero_point = y.zero_point
     out.low = limits.low - y.zero_point
     out.high = limits.high - y.zero_point
-    out.wrap_below = -INFINITY
+    out.wrap_below = NAN
     if matrix and y.type == INT8 and y.zero_point < 0 and generation() == AVX512:
         out.wrap_below = <float>-2147483648.0
     return 0

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t
 
 from tflm_cy.arithmetic.xnnpack.attention cimport Attention, AttentionScratch, Operand, attention_f32
 from tflm_cy.arithmetic.xnnpack.product cimport packed_size
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport Context, Node, elide, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, shape_of, type_name
 from tflm_cy.ops.xnnpack.definitions cimport definitions, product_rules
 from tflm_cy.schema.flexbuffer import float_slot
@@ -28,7 +28,7 @@ cdef struct AttentionNode:
 
 cdef const Tensor* four_dimensions(Context context, Node* node, int i) except NULL:
     cdef const Tensor* x = context.input(node, i)
-    if x == NULL or x.type != FLOAT32 or x.rank != 4 or count(x) == 0:
+    if x == NULL or x.type != FLOAT32 or x.rank != 4 or x.dims[1] == 0 or x.dims[2] == 0 or x.dims[3] == 0:
         raise ValueError(f"{NAME}: input {i} is {'missing' if x == NULL else type_name(x.type) + ' ' + str(shape_of(x))}, "
                          "wanted are FLOAT32 values in four dimensions")
     return x
@@ -75,6 +75,9 @@ cdef int set_shapes(Attention* a, const Tensor* q, const Tensor* k, const Tensor
     a.keys = a.k.batches * a.k.rows if a.one_head else a.k.rows
     a.batches = a.q.batches if a.one_head else common(a.q.batches, a.k.batches, "batches")
     a.heads, a.queries = a.q.heads, a.q.rows
+    if count(q) == 0 or count(k) == 0 or count(v) == 0:
+        if a.one_head or grouped or mask != NULL or count(q) != 0 or count(k) != 0 or count(v) != 0:
+            raise ValueError(f"{NAME}: batches of the shapes {shape_of(q)}, {shape_of(k)} and {shape_of(v)} do not fit each other")
     if mask != NULL:
         set_mask(a, mask)
     if grouped and (a.batches != a.q.batches or a.queries != a.q.rows):
@@ -119,6 +122,10 @@ cdef int prepare(Context context, Node* node) except -1:
         a, four_dimensions(context, node, 0), four_dimensions(context, node, 1), four_dimensions(context, node, 2),
         context.input(node, 3) if node.input_count > 3 else NULL,
     )
+    dims[:] = [<int32_t>a.batches, <int32_t>a.queries, <int32_t>a.heads, <int32_t>a.depth]
+    context.set_shape(y, 4, dims)
+    if count(y) == 0:
+        return elide(node)
     set_attributes(context, node, a)
     a.softmax = definitions().softmax
     a.products = product_rules()[0]
@@ -127,8 +134,6 @@ cdef int prepare(Context context, Node* node) except -1:
     op.scratch[2] = context.request_scratch(sizeof(float) * a.q.rows * a.keys)
     op.scratch[3] = context.request_scratch(sizeof(float) * a.queries * a.keys)
     op.scratch[4] = context.request_scratch(sizeof(float) * a.depth * a.keys if a.one_head else 0)
-    dims[:] = [<int32_t>a.batches, <int32_t>a.queries, <int32_t>a.heads, <int32_t>a.depth]
-    context.set_shape(y, 4, dims)
     node.data = op
     node.invoke = attend
     return 0

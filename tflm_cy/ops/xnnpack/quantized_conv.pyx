@@ -30,7 +30,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, UINT8, Tensor, count, sh
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.window_2d cimport is_delegated_product, misfit_text, pad_before, set_delegated_window, windows_along
 from tflm_cy.ops.xnnpack.constant_weights cimport (
-    has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
+    prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
 from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank, side_of, want_rank
 from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
@@ -48,7 +48,6 @@ from tflm_cy.simd.ranges cimport Ranges, ranges_of
 
 from tflm_cy.graph.refusal import OwnRefusalError
 
-from tflm_cy.graph.shown import Shown
 
 cdef enum:
     LARGEST_DEPTHWISE = 25       # taps of XNNPACK's depthwise kernels; larger filters take the matrix kernels
@@ -103,8 +102,6 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     if x.type == FLOAT32:
         prepare_scaling(
             context, w, b, activation, g.oc, g.groups == 1 and is_pointwise(g) and g.ic + g.oc > 2, g.oh * g.ow, &op.scaling, "CONV_2D")
-        if has_one_scale(w):
-            context.keep(Shown(w.index, repeats=g.oc))
         node.invoke = lost_dynamic if misses else convolve_dynamic
     else:
         prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "CONV_2D")
@@ -376,8 +373,6 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
         prepare_scaling(context, w, b, activation, g.oc, False, transposed_positions(g), &op.scaling, "TRANSPOSE_CONV")
-        if has_one_scale(w):
-            context.keep(Shown(w.index, repeats=g.oc))
     else:
         prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "TRANSPOSE_CONV")
     if w.type == INT8 or w.type == UINT8:

@@ -79,8 +79,8 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     cdef MaxPool* op
     cdef Pool2D* p
     want_bytes(x, y, "MAX_POOL_2D")
-    if x.rank < 4 or x.dims[1] == 0 or x.dims[2] == 0 or x.dims[3] == 0:
-        raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants four dimensions, pixels and channels")
+    if x.rank < 4:
+        raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants four dimensions")
     if padding != SAME and padding != VALID:
         raise ValueError(f"MAX_POOL_2D: padding {padding} is neither SAME nor VALID")
     op = <MaxPool*>context.persistent(sizeof(MaxPool))
@@ -91,6 +91,8 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     p.kernel_width = table_i32(node.options, POOL_2D_FILTER_WIDTH, 0)
     p.stride_height = table_i32(node.options, POOL_2D_STRIDE_H, 0)
     p.stride_width = table_i32(node.options, POOL_2D_STRIDE_W, 0)
+    if (x.dims[1] == 0 or x.dims[2] == 0 or x.dims[3] == 0) and p.kernel_height * p.kernel_width > 1:    # else it is a clamp
+        raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants pixels and channels")
     p.out_height = windows(padding, p.height, p.kernel_height, p.stride_height)
     p.out_width = windows(padding, p.width, p.kernel_width, p.stride_width)
     p.pad_top = padding_before(p.height, p.kernel_height, p.stride_height, 1, p.out_height)
@@ -162,8 +164,8 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     if x.rank != 4 or count(size) != 2:
         raise ValueError(f"RESIZE_BILINEAR: an input {shape_of(x)} and a size of {count(size)} numbers")
     wanted = <const int32_t*>size.data
-    if wanted[0] <= 0 or wanted[1] <= 0 or x.dims[1] <= 0 or x.dims[2] <= 0:
-        raise ValueError(f"RESIZE_BILINEAR: from {x.dims[1]} x {x.dims[2]} to {wanted[0]} x {wanted[1]} pixels")
+    if wanted[0] <= 0 or wanted[1] <= 0 or x.dims[1] <= 0 or x.dims[2] <= 0 or x.dims[3] <= 0:
+        raise ValueError(f"RESIZE_BILINEAR: from {x.dims[1]} x {x.dims[2]} to {wanted[0]} x {wanted[1]} pixels of {x.dims[3]} channels")
     dims = [x.dims[0], wanted[0], wanted[1], x.dims[3]]
     context.set_shape(y, 4, dims)
     r = <Resizing*>context.persistent(sizeof(Resizing))

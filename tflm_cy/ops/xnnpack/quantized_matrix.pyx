@@ -35,7 +35,7 @@ from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.kernels.batched_i8 cimport Batched8, multiply_batch8, plan_batched_i8
 from tflm_cy.ops.xnnpack.constant_weights cimport (
-    has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
+    prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
 )
 from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
@@ -48,7 +48,6 @@ from tflm_cy.simd.ranges cimport conv_i8_time
 from tflm_cy.simd.conv_i8 cimport ConvI8
 
 from tflm_cy.graph.refusal import OwnRefusalError
-from tflm_cy.graph.shown import Shown
 
 cdef enum:
     BATCH_AXES = MAX_RANK - 2
@@ -99,8 +98,6 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
         prepare_scaling(context, w, b, activation, op.n, True, op.m, &op.scaling, "FULLY_CONNECTED")
-        if has_one_scale(w):
-            context.keep(Shown(w.index, repeats=op.n))
         node.invoke = fully_connected_int2 if w.type == INT2 else fully_connected_dynamic
         if w.block_size != 0:
             node.invoke = fully_connected_blockwise

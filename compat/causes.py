@@ -1,0 +1,108 @@
+"""Whether the cause that a deviation names is there: what it asks of a case beside its name and text.
+
+`Deviation(..., cause=multiplies_nothing)` fits only where the function is true of the case.
+"""
+
+from math import prod
+
+import numpy as np
+
+from .builder import operator_name, read_model
+
+
+def _nodes(case, *names):
+    """(model, graph, node) of every operator with one of these names."""
+    model = read_model(case.model)
+    for graph in model["subgraphs"]:
+        for node in graph["operators"]:
+            if operator_name(model, node) in names:
+                yield model, graph, node
+
+
+def _axes(model, graph, node):
+    """The constant axes of a reduction, each below the rank; None where they are not constant."""
+    x, axes = (graph["tensors"][node["inputs"][k]] for k in (0, 1))
+    data = model["buffers"][axes["buffer"]].get("data")
+    rank = len(_shape(x))
+    return None if data is None or not rank else {int(a) % rank for a in np.frombuffer(bytes(data), np.int32)}
+
+
+def _shape(tensor):
+    return [] if tensor["shape"] is None else [int(d) for d in tensor["shape"]]
+
+
+def multiplies_nothing(case):
+    """A REDUCE_PROD reduces dimensions of 1 only, at the file's shape or at one that is fed.
+
+    TensorFlow 2.21's optimized kernel (LiteRT:tflite/kernels/internal/optimized/reduce.h, QuantizedReduceProd) leaves such axes
+    away, then looks at the last of those that are left. There is none: it reads the four bytes in front of their tensor. Where
+    these are by chance the number of the last dimension, it multiplies along it.
+    """
+    for model, graph, node in _nodes(case, "REDUCE_PROD"):
+        axes, shape = _axes(model, graph, node), _shape(graph["tensors"][node["inputs"][0]])
+        fed = [list(a.shape) for feed in (*case.feeds, case.before or ()) for a in feed if a.ndim == len(shape)]
+        if axes and any(all(s[a] == 1 for a in axes) for s in (shape, *fed)):
+            return True
+    return False
+
+
+def _allocated(case, feed=None):
+    """The shapes of all tensors of the main graph at the file's sizes, or at those of a feed, as far as no node refuses them."""
+    from tflm_cy import Interpreter, OpResolverType
+
+    resolver = OpResolverType.BUILTIN_REF
+    interpreter = Interpreter(
+        model_content=case.model,
+        experimental_op_resolver_type=resolver,
+        experimental_preserve_all_tensors=True,
+    )
+    try:
+        for detail, array in zip(interpreter.get_input_details(), feed or (), strict=feed is not None):
+            interpreter.resize_tensor_input(detail["index"], array.shape)
+        interpreter.allocate_tensors()
+    except (RuntimeError, ValueError):
+        pass
+    return {detail["index"]: detail["shape"].tolist() for detail in interpreter.get_tensor_details()}
+
+
+def assigns_another_shape(case):
+    """A variable is assigned values of another shape than at the first allocation."""
+    if not case.feeds:
+        return False
+    first, later = _allocated(case), _allocated(case, case.feeds[0])
+    assigned = [
+        node["inputs"][1] for model, graph, node in _nodes(case, "ASSIGN_VARIABLE") if graph is model["subgraphs"][0]
+    ]
+    return any(first[t] != later[t] for t in assigned)
+
+
+def reduces_nothing(case):
+    """A reduction has an empty input, and an output that is not, at the last feed.
+
+    TensorFlow's delegate then leaves the output as it is: what lay there before is read."""
+    shapes = _allocated(case, case.feeds[-1])
+    ends = [
+        (shapes[node["inputs"][0]], shapes[node["outputs"][0]])
+        for model, graph, node in _nodes(case, "MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")
+        if graph is model["subgraphs"][0]
+    ]
+    return any(prod(x) == 0 and prod(y) > 0 for x, y in ends)
+
+
+def lacks_room_for_sums(case):
+    """A MEAN or SUM of bytes needs more room for its sums of 32 bits than at the first allocation, its output no more than it has.
+
+    XNNPACK plans its memory anew where an output grows, not where only that room does (src/subgraph/static-reduce.c); of an empty
+    input it has none. The sums are then written over whatever lies behind: any later value of the partition.
+    """
+    if not case.feeds:
+        return False
+    first, later = _allocated(case), _allocated(case, case.feeds[0])
+    for model, graph, node in _nodes(case, "MEAN", "SUM"):
+        x, y = node["inputs"][0], node["outputs"][0]
+        if graph is not model["subgraphs"][0]:
+            continue
+        room = prod(first[y]) if prod(first[x]) else 0
+        if room < prod(later[y]) <= max(prod(first[y]), prod(_shape(graph["tensors"][y]))):
+            return True
+    return False
