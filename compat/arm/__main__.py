@@ -5,8 +5,8 @@ python -m compat.arm --root DIR --cpu cortex-a72,cortex-a76 --mode AUTO --models
 python -m compat.arm --root DIR --no-build --op SOFTMAX --mode all     # what was compiled before
 python -m compat.arm --root DIR --run tests/simd                       # pytest under the emulator (--root DIR has pytest in site)
 
-DIR holds an aarch64 Python, TensorFlow or LiteRT for it and the emulator (compat/arm/root.py says how). Every other option is one of
-`python -m compat`. The checkout is compiled for aarch64 first, in a copy below DIR.
+DIR holds an aarch64 Python, TensorFlow or LiteRT for it and the emulator (compat/arm/root.py says how), or a Python for 32 bits, where only
+tests can be run. Every other option is one of `python -m compat`. The checkout is compiled for that machine first, in a copy below DIR.
 
 Exit code: as of compat; the worst of all CPUs.
 """
@@ -17,7 +17,7 @@ import sys
 
 from .. import __main__ as compat
 from ..run import SideFailedError
-from .build import COMPILER, BuildError, build
+from .build import BuildError, build
 from .root import Root, RootError
 
 # Tests that start sys.executable start the emulator; libraries that they compile are for its machine.
@@ -28,8 +28,8 @@ def parser():
     p = argparse.ArgumentParser(
         "python -m compat.arm", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    p.add_argument("--root", required=True, metavar="DIR", help="an aarch64 root with Python, LiteRT and the emulator")
-    p.add_argument("--cpu", default="cortex-a72", help="CPUs as the emulator names them (default %(default)s)")
+    p.add_argument("--root", required=True, metavar="DIR", help="a root with Python, LiteRT and the emulator")
+    p.add_argument("--cpu", help="CPUs as the emulator names them (default: cortex-a72; of 32 bits cortex-a15)")
     p.add_argument("--no-build", action="store_true", help="compare what was compiled before")
     p.add_argument("--build-jobs", type=int, default=1, help="compilers at a time (default %(default)s)")
     p.add_argument("--run", nargs=argparse.REMAINDER, metavar="TEST", help="run pytest under the emulator instead")
@@ -58,8 +58,8 @@ def side_options(root, cpu, given):
 
 def main(argv=None):
     args, rest = parser().parse_known_args(argv)
-    cpus = split_cpus(args.cpu)
-    if not cpus:
+    cpus = None if args.cpu is None else split_cpus(args.cpu)
+    if cpus == []:
         print("compat.arm: --cpu names no CPU", file=sys.stderr)
         return 2
     try:
@@ -70,11 +70,14 @@ def main(argv=None):
         print(f"compat.arm: {error}", file=sys.stderr)
         return 2
     worst = 0
-    for cpu in cpus:
+    for cpu in cpus or [root.machine.cpu]:
         print(f"== {cpu}", flush=True)
         if args.run is not None:
             code = root.run(
-                ["-c", _PYTEST, root.python(cpu), "-q", *args.run], cpu, check=False, env={**os.environ, "CC": COMPILER}
+                ["-c", _PYTEST, root.python(cpu), "-q", *args.run],
+                cpu,
+                check=False,
+                env={**os.environ, "CC": root.machine.compiler},
             ).returncode
         else:
             code = compat.main([*rest, *side_options(root, cpu, rest)])

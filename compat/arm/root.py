@@ -1,4 +1,4 @@
-"""A folder with an aarch64 Python and TensorFlow or LiteRT for it, and the emulator that runs them.
+"""A folder with a Python for another machine and TensorFlow or LiteRT for it, and the emulator that runs them.
 
     root = Root("/tmp/aarch64")          # raises RootError where something is missing
     root.run(["-c", "print(1)"], cpu="cortex-a72")
@@ -10,14 +10,39 @@
 | `site` | numpy, and ai_edge_litert or tensorflow, for aarch64 |
 | `product` | written by `build`: a copy of this checkout, compiled for aarch64 |
 | `python-CPU` | written by `python`: runs the Python as on that CPU |
+
+MACHINES has the machines that there may be instead of aarch64: the build settings of the Python in `root` say which it
+is. Where there is no TensorFlow the tests can be run.
 """
 
 import os
 import shlex
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 OLDEST_EMULATOR = (8, 0)
+
+
+@dataclass(frozen=True)
+class Machine:
+    triple: str  # as compilers and Debian's packages name it
+    name: str  # platform.machine() there
+    emulator: str
+    cpu: str  # as which it is emulated unless something else is wanted
+    libraries: str = ""  # folders below root/usr/lib where the loader finds nothing by itself
+
+    @property
+    def compiler(self):
+        return f"{self.triple}-gcc"
+
+
+MACHINES = (
+    Machine("aarch64-linux-gnu", "aarch64", "qemu-aarch64", "cortex-a72"),
+    Machine(
+        "arm-linux-gnueabihf", "armv7l", "qemu-arm", "cortex-a15", "arm-linux-gnueabihf/blas:arm-linux-gnueabihf/lapack"
+    ),
+)
 
 
 class RootError(Exception):
@@ -27,13 +52,18 @@ class RootError(Exception):
 class Root:
     def __init__(self, folder):
         self.folder = Path(folder).resolve()
-        self.emulator = self.folder / "qemu" / "usr" / "bin" / "qemu-aarch64"
         self.system = self.folder / "root"
         self.site = self.folder / "site"
         self.product = self.folder / "product"
         self.interpreter = max(self.system.glob("usr/bin/python3.*[0-9]"), default=None, key=_version)
         if self.interpreter is None:
-            raise RootError(f"{self.system / 'usr/bin'} has no python3: it is not an aarch64 root")
+            raise RootError(f"{self.system / 'usr/bin'} has no python3: it is no root of another machine")
+        self.machine = next((machine for machine in MACHINES if self._settings(machine)), None)
+        if self.machine is None:
+            raise RootError(
+                f"{self.system / 'usr/lib'} has no build settings of {' or '.join(machine.triple for machine in MACHINES)}"
+            )
+        self.emulator = self.folder / "qemu" / "usr" / "bin" / self.machine.emulator
         for wanted in (self.emulator, self.site):
             if not wanted.exists():
                 raise RootError(f"{wanted} does not exist")
@@ -42,13 +72,20 @@ class Root:
             text = ".".join(map(str, version))
             raise RootError(f"{self.emulator} is version {text}; {OLDEST_EMULATOR[0]} or newer is needed")
 
+    def settings(self):
+        """The file with the build settings of the Python."""
+        return self._settings(self.machine)[0]
+
+    def _settings(self, machine):
+        return list(self.system.glob(f"usr/lib/python3.*/_sysconfigdata__{machine.triple}.py"))
+
     def emulator_version(self):
         """(major, minor) of the emulator."""
         text = subprocess.run([self.emulator, "--version"], capture_output=True, text=True, check=True).stdout
         return tuple(int(part) for part in text.split("version ")[1].split()[0].split(".")[:2])
 
     def python_version(self):
-        """(major, minor) of the aarch64 Python."""
+        """(major, minor) of the Python."""
         return _version(self.interpreter)
 
     def has(self, package):
@@ -56,13 +93,15 @@ class Root:
         return (self.site / package).is_dir()
 
     def python(self, cpu):
-        """The path of a program that runs the aarch64 Python as on `cpu`.
+        """The path of a program that runs the Python as on `cpu`.
 
         Where the current directory has a package of its own, as the checkout does, the program enters the compiled copy.
         """
         program = self.folder / f"python-{cpu.replace(',', '-').replace('=', '-')}"
         home, path = shlex.quote(str(self.system / "usr")), shlex.quote(f"{self.product}{os.pathsep}{self.site}")
-        command = shlex.join([str(self.emulator), "-cpu", cpu, "-L", str(self.system), str(self.interpreter)])
+        command = shlex.join(
+            [str(self.emulator), *self._library_path(), "-cpu", cpu, "-L", str(self.system), str(self.interpreter)]
+        )
         enter = f"[ ! -d tflm_cy ] || cd {shlex.quote(str(self.product))} || exit"
         text = f'#!/bin/sh\n{enter}\nPYTHONHOME={home} PYTHONPATH={path} exec {command} "$@"\n'
         if not program.exists() or program.read_text() != text:
@@ -70,9 +109,13 @@ class Root:
             program.chmod(0o755)
         return program
 
-    def run(self, arguments, cpu="cortex-a72", **options):
-        """subprocess.run of the aarch64 Python in the copy of the checkout."""
-        return subprocess.run([self.python(cpu), *arguments], cwd=self.product, **options)
+    def _library_path(self):
+        folders = [str(self.system / "usr" / "lib" / name) for name in self.machine.libraries.split(":") if name]
+        return ["-E", f"LD_LIBRARY_PATH={os.pathsep.join(folders)}"] if folders else []
+
+    def run(self, arguments, cpu=None, **options):
+        """subprocess.run of the Python in the copy of the checkout."""
+        return subprocess.run([self.python(cpu or self.machine.cpu), *arguments], cwd=self.product, **options)
 
 
 def _version(python):

@@ -95,6 +95,22 @@ def test_the_other_machines_settings_are_used(folder):
     assert str(folder / "root/usr/include/python3.11") in environment["CFLAGS"]
 
 
+def test_a_root_of_32_bits(folder):
+    """Its Python finds libraries of Debian's numpy by a variable."""
+    settings = folder / "root/usr/lib/python3.11"
+    with pytest.raises(RootError, match="no build settings of aarch64-linux-gnu or arm-linux-gnueabihf"):
+        (settings / "_sysconfigdata__aarch64-linux-gnu.py").unlink()
+        Root(folder)
+    (settings / "_sysconfigdata__arm-linux-gnueabihf.py").write_text("build_time_vars = {}\n")
+    (folder / "qemu/usr/bin/qemu-aarch64").rename(folder / "qemu/usr/bin/qemu-arm")
+    root = Root(folder)
+    environment = build_environment(root)
+    assert (environment["CC"], environment["_PYTHON_HOST_PLATFORM"]) == ("arm-linux-gnueabihf-gcc", "linux-armv7l")
+    shown = root.run(["-c", "pass"], capture_output=True, text=True, check=True).stdout.split()
+    libraries = root.system / "usr/lib/arm-linux-gnueabihf"
+    assert shown[:4] == ["-E", f"LD_LIBRARY_PATH={libraries / 'blas'}:{libraries / 'lapack'}", "-cpu", "cortex-a15"]
+
+
 def test_outcomes_of_an_emulated_cpu_are_kept_apart(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("compat.cache.side_version", lambda side, python=None: "released 1.0")
@@ -104,7 +120,7 @@ def test_outcomes_of_an_emulated_cpu_are_kept_apart(monkeypatch, tmp_path):
 
 def test_wrong_usage_is_told(tmp_path, capsys):
     assert main(["--root", str(tmp_path)]) == 2
-    assert "is not an aarch64 root" in capsys.readouterr().err
+    assert "is no root of another machine" in capsys.readouterr().err
     assert main(["--root", str(tmp_path), "--cpu", ","]) == 2
 
 

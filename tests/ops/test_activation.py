@@ -62,6 +62,17 @@ def test_relu_of_minus_zero_in_whole_blocks_of_four_on_aarch64():
     assert np.signbit(y).tolist() == [not AARCH64] * 4 + [True] * 3
 
 
+@pytest.mark.parametrize(
+    ("x", "in_vectors", "alone"),
+    [(-2.6343596, -0.011103321, -0.01110332), (-3.0742774, -0.0032435642, -0.0032435637)],
+)
+def test_gelu_of_values_that_fill_no_vector(x, in_vectors, alone):
+    """On x86-64 they have Eigen's formula, too, without fused multiply-adds."""
+    y = evaluate("GELU", [np.full(7, x, F)], F, resolver=ANY, approximate=False)
+    assert y.tolist() == ([F(in_vectors)] * 4 + [F(alone)] * 3 if AARCH64 else [y[0]] * 7)
+    assert math.isclose(y[0], alone, rel_tol=1e-5)
+
+
 @pytest.mark.parametrize("name", [*EXACT, *SMOOTH])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16])
 def test_quantized_results_are_within_two_steps(name, dtype):

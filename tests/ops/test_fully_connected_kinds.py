@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Sparsity, Tensor
+from tests.machine import AARCH64
 from tflm_cy import Interpreter, OpResolverType
 
 from .blockwise import layer
@@ -148,6 +149,27 @@ def test_sparse_hybrid_weights_are_those_made_dense(asymmetric):
         options = {"asymmetric_quantize_inputs": asymmetric}
         found += run("FULLY_CONNECTED", inputs, [Tensor([1], "float32")], version=9, **options)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("machine", ["neon", "dotprod"] if AARCH64 else [""])
+@pytest.mark.parametrize("columns", [32, 24, 40])
+def test_sparse_rows_without_blocks(columns, machine, monkeypatch):
+    """Times a scale that is not finite they are NaN; on aarch64 they are left out, but for dot products of whole blocks."""
+    monkeypatch.setenv("TFLM_CY_XNNPACK", machine)
+    rows = [("dense", 3), ("csr", [0, 1, 1, 2], [0, 0]), ("dense", 16)]
+    weights = Tensor.constant(
+        np.ones(32, np.int8),
+        shape=[3, columns],
+        sparsity=Sparsity([0, 1, 2], rows, block_map=[1]),
+        scale=np.float32(0.01),
+        zero_point=0,
+    )
+    x = np.ones((2, columns), np.float32)
+    x[:, 3] = np.inf
+    y = run("FULLY_CONNECTED", [(x, "float32"), weights, np.float32([1, 2, 3])], [Tensor([1], "float32")], version=9)[0]
+    left_out = AARCH64 and (machine == "neon" or columns % 16 != 0)
+    np.testing.assert_array_equal(y[:, 1], [2.0 if left_out else np.nan] * 2)
+    assert not np.isfinite(y[:, [0, 2]]).any()
 
 
 def test_blockwise_scales_of_the_optimized_kernel():

@@ -87,6 +87,20 @@ def test_aarch64_rounds_products_once(real):
     same(y, clip(once, "int8"))
 
 
+@pytest.mark.parametrize("op", ["FULLY_CONNECTED", "CONV_2D"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_int16_products_with_an_int32_bias_round_halves_up(op, rows):
+    """Of a multiplier of 0.0069 these sums, biases here, are just below a half: the rounded product reaches it, the cut one does not."""
+    bias, below = np.int32([1956, 2101, 2246, -1087]), np.int64([13, 14, 15, -8])
+    filters = np.zeros((4, 8) if op == "FULLY_CONNECTED" else (4, 1, 1, 8), np.int8)
+    shape = [rows, 8] if op == "FULLY_CONNECTED" else [1, rows, 1, 8]
+    inputs = [quantized(shape, "int16"), quantized_constant(filters, 0.0069), quantized_constant(bias, 0.0069)]
+    options = {} if op == "FULLY_CONNECTED" else {"stride_w": 1, "stride_h": 1}
+    output = quantized([*shape[:-1], 4], "int16")
+    y = compute(op, inputs, output, [np.zeros(shape, np.int16)], version=8, quantized_bias_type="INT32", **options)
+    same(y.reshape(rows, 4), np.tile(below + (not AARCH64), (rows, 1)).astype(np.int16))
+
+
 @pytest.mark.parametrize("machine", ["neon", "dotprod"] if AARCH64 else [""])
 @pytest.mark.parametrize("op", ["FULLY_CONNECTED", "CONV_2D", "TRANSPOSE_CONV"])
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])

@@ -62,8 +62,8 @@ cdef inline float eigen_logistic(float v) noexcept nogil:
     return <float>0 if v < <float>-104 else e / (<float>1 + e)
 
 
-cdef inline ptrdiff_t logistic_vectors(ptrdiff_t n) noexcept nogil:
-    """How many of n values have `eigen_logistic`; the others, on aarch64 the last n % 4, `scalar_logistic`."""
+cdef inline ptrdiff_t whole_vectors(ptrdiff_t n) noexcept nogil:
+    """How many of n values Eigen computes in vectors; the others, on aarch64 the last n % 4, have the C library's functions."""
     return n - n % 4 if AARCH64 else n
 
 
@@ -127,7 +127,7 @@ cdef inline void activate(float* v, ptrdiff_t n, int activation, const RowKernel
 cdef inline void logistic_in_place(float* v, ptrdiff_t n, const RowKernels* fast=NULL, ptrdiff_t offset=0) noexcept nogil:
     """`offset`: of TensorFlow's v, in floats from an address on 16 bytes, where on aarch64 its vectors begin."""
     cdef ptrdiff_t head = min(n, -offset & 3) if AARCH64 else 0
-    cdef ptrdiff_t body = logistic_vectors(n - head)
+    cdef ptrdiff_t body = whole_vectors(n - head)
     cdef ptrdiff_t i
     for i in range(head):
         v[i] = scalar_logistic(v[i])

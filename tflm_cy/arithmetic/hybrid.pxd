@@ -391,6 +391,22 @@ cdef inline void accumulate_rows(
         first += count
 
 
+cdef inline void accumulate_stored_rows(
+    const int8_t* w, ptrdiff_t rows, ptrdiff_t n, const int16_t* q, float scale, const float* row_scales, int32_t zero_point,
+    const int32_t* row_sums, bint minimum, int flags, const RowKernels* fast, const char* stored, float* result,
+) noexcept nogil:
+    """As accumulate_rows, without the rows whose `stored` is 0. NULL: all rows."""
+    cdef ptrdiff_t r
+    if stored == NULL or not AARCH64:
+        accumulate_rows(w, rows, n, q, scale, row_scales, zero_point, row_sums, minimum, flags, fast, result)
+        return
+    for r in range(rows):
+        if stored[r]:
+            accumulate_rows(
+                w + r * n, 1, n, q, scale, row_scales + r if row_scales != NULL else NULL, zero_point,
+                row_sums + r if row_sums != NULL else NULL, minimum, flags, fast, result + r)
+
+
 cdef inline void quantize_row_by(
     const RowKernels* fast, bint asymmetric, const float* v, ptrdiff_t n, int16_t* q, RowScale* s,
 ) noexcept nogil:

@@ -5,6 +5,8 @@
 - Scale times sum is fused with the result that it is added to, unless a kernel takes four rows of values at once (`by_fours`).
 - Products of two halves of 16 columns meet in an int16, where two of -128 * -128 wrap around (`wrap_error`), unless a kernel takes four rows of
   values or the matrix library multiplies (`by_matrix_library`). Nothing else becomes of a weight of -128.
+- Sparse weights have dot products where whole blocks of 16 columns fill a row; else rows of which the file has no block are left out, which shows
+  where a scale is not finite.
 - The float dot product's lanes are fused multiply-adds, added as (l0 + l1) + (l2 + l3), and so are the products of the tail.
 
 Source: LiteRT:tflite/kernels/internal/optimized/neon_tensor_utils.cc.
@@ -15,6 +17,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, uint32_t
 
 from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
+from tflm_cy.arithmetic.nan_order cimport add_first, fused_first
 
 cdef enum:
     LARGE_MATRIX = 16384         # weights from which on rows of values are filled up to four
@@ -45,11 +48,25 @@ cdef inline float dot_f32_neon(const float* a, const float* b, ptrdiff_t n, floa
     cdef float[4] lanes = [0, 0, 0, 0]
     cdef ptrdiff_t blocks = n - n % 4
     cdef ptrdiff_t i
+    cdef float total
     for i in range(blocks):
         lanes[i & 3] = fmaf(a[i], b[i], lanes[i & 3])
-    result = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + result
+    total = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + result
     for i in range(blocks, n):
-        result = fmaf(a[i], b[i], result)
+        total = fmaf(a[i], b[i], total)
+    return total if total == total else nan_of_dot_neon(a, b, n, result)
+
+
+cdef inline float nan_of_dot_neon(const float* a, const float* b, ptrdiff_t n, float result) noexcept nogil:
+    """Of a product's two NaN the lanes keep b's, the tail a's; the lanes' sum comes before what it is added to."""
+    cdef float[4] lanes = [0, 0, 0, 0]
+    cdef ptrdiff_t blocks = n - n % 4
+    cdef ptrdiff_t i
+    for i in range(blocks):
+        lanes[i & 3] = fused_first(lanes[i & 3], b[i], a[i])
+    result = add_first(add_first(add_first(lanes[0], lanes[1]), add_first(lanes[2], lanes[3])), result)
+    for i in range(blocks, n):
+        result = fused_first(result, a[i], b[i])
     return result
 
 
@@ -86,9 +103,14 @@ cdef inline int product_flags(ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t values,
     return FUSED if by_matrix_library(rows, depth, values, dotprod) else FUSED | WRAPS
 
 
-cdef inline int sparse_flags(bint dotprod) noexcept nogil:
+cdef inline bint by_dots(ptrdiff_t depth, bint dotprod) noexcept nogil:
+    """Weights that are sparse in the file, with dot products; any other kernel leaves rows without blocks out."""
+    return dotprod and depth % 16 == 0
+
+
+cdef inline int sparse_flags(ptrdiff_t depth, bint dotprod) noexcept nogil:
     """Of weights that are sparse in the file."""
-    return 0 if not AARCH64 else FUSED if dotprod else FUSED | WRAPS
+    return 0 if not AARCH64 else FUSED if by_dots(depth, dotprod) else FUSED | WRAPS
 
 
 cdef inline int32_t wrap_error(const int16_t* q, const int8_t* w, ptrdiff_t n) noexcept nogil:

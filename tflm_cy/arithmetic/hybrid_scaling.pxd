@@ -4,7 +4,8 @@
     h.zero_point, h.scale = s.zero_point, s.scale      # of the quantized row or image
     scale_rows(&h, group, sums, sum_row, rows, y, y_row)
 
-The order of the multiplications is part of the definition: the operators differ in it. Of two NaN the product's comes out, not the bias's.
+The order of the multiplications is part of the definition: the operators differ in it. Of two NaN the product's comes out, not the bias's; with
+BY_FOURS on aarch64 the bias's, where on x86-64 NaN is the lower limit.
 On aarch64 the last product of FULLY_CONNECTED may be fused with the bias (hybrid_neon.pxd).
 """
 from libc.stddef cimport ptrdiff_t
@@ -75,12 +76,15 @@ cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, const int32_
             y[c] = clamp_f32(add_after(v, bias[c]), low, high)
     else:
         for c in range(fours):
-            v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scales[c] * scale + bias[c]    # no NaN is left
+            v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scales[c] * scale + bias[c]
             v = v if v > low or (AARCH64 and v != v) else low
             y[c] = v if v < high or (AARCH64 and v != v) else high
         for c in range(fours, n):
             v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scale
             y[c] = clamp_f32(add_after(mul_after(v, scales[c]), bias[c]), low, high)
+        for c in range(n if AARCH64 else 0):
+            if y[c] != y[c] and bias[c] != bias[c]:
+                y[c] = bias[c] + <float>0
     for c in range(min(n, h.bias_first - first)):
         if bias[c] != bias[c]:
             y[c] = bias[c] + <float>0

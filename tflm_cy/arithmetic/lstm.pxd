@@ -12,8 +12,7 @@ in the gate's memory: products with float32 matrices are written there and into 
 (a product with zeros is none) the last product, what a diagonal adds and layer normalisation are missing.
 
 Quirks of sparse weights in the hybrid form: no zero point is taken off, R h has the scales of x instead of h's, and when x is all zero those
-which the last step has left: the projection's, else its own. On aarch64 without dot products rows without blocks are left out, which shows
-where a scale is not finite.
+which the last step has left: the projection's, else its own. On aarch64 rows without blocks may be left out (hybrid_neon.pxd).
 
 Source: LiteRT:tflite/kernels/{lstm_eval.cc,internal/reference/portable_tensor_utils.cc}.
 """
@@ -26,7 +25,7 @@ from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_produc
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, clamp_f32
 from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
 from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first, mul_runs
-from tflm_cy.arithmetic.hybrid cimport accumulate_rows, all_zero, quantize_row_by
+from tflm_cy.arithmetic.hybrid cimport accumulate_stored_rows, all_zero, quantize_row_by
 from tflm_cy.arithmetic.hybrid_neon cimport product_flags, sparse_flags
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 
@@ -88,7 +87,8 @@ cdef struct LstmRoom:            # memory for one step; batches as in the call
 
 cdef inline void accumulate_product(const float* w, const float* x, float* v, ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, float* products,
                                     const LstmShape* s) noexcept nogil:
-    """v += w x for m rows of x. The product is a fully connected layer, which clamps to the finite floats."""
+    """v += w x for m rows of x. The product is a fully connected layer, which clamps to the finite floats. Of two NaN the product's comes out; of
+    several rows on aarch64, v's."""
     cdef float limit = <float>3.4028234663852886e38
     cdef ptrdiff_t i
     matrix_product_f32(w, x, products, n, k, m, s.top_block, s.fast)
@@ -98,23 +98,17 @@ cdef inline void accumulate_product(const float* w, const float* x, float* v, pt
             v[i] = clamp_f32(v[i], -limit, limit)
     else:
         for i in range(n * m):
-            v[i] = add_first(clamp_f32(products[i], -limit, limit), v[i])
+            products[i] = clamp_f32(products[i], -limit, limit)
+            v[i] = add_first(v[i], products[i]) if AARCH64 else add_first(products[i], v[i])
 
 
 cdef inline void accumulate_hybrid(const int8_t* w, const HybridMatrix* matrix, const int16_t* x, const RowScale* scales, float* v,
                                    ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, const LstmShape* s) noexcept nogil:
-    cdef ptrdiff_t b, r
-    if matrix.stored == NULL:
-        for b in range(m):
-            accumulate_rows(w, n, k, x + b * k, matrix.scale * scales[b].scale, NULL, 0 if matrix.sparse else scales[b].zero_point,
-                            matrix.row_sums, matrix.minimum, sparse_flags(s.dotprod) if matrix.sparse else product_flags(n, k, m, s.dotprod),
-                            s.fast, v + b * n)
-        return
+    cdef int flags = sparse_flags(k, s.dotprod) if matrix.sparse else product_flags(n, k, m, s.dotprod)
+    cdef ptrdiff_t b
     for b in range(m):
-        for r in range(n):
-            if matrix.stored[r]:
-                accumulate_rows(w + r * k, 1, k, x + b * k, matrix.scale * scales[b].scale, NULL, 0, NULL, matrix.minimum,
-                                sparse_flags(s.dotprod), s.fast, v + b * n + r)
+        accumulate_stored_rows(w, n, k, x + b * k, matrix.scale * scales[b].scale, NULL, 0 if matrix.sparse else scales[b].zero_point,
+                               matrix.row_sums, matrix.minimum, flags, s.fast, matrix.stored, v + b * n)
 
 
 cdef inline void quantize_rows(const LstmShape* s, const float* x, ptrdiff_t m, ptrdiff_t k, int16_t* q, RowScale* scales) noexcept nogil:

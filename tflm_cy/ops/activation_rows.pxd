@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint16_t
 
 from tflm_cy.arithmetic.activation cimport tanh_half_run
-from tflm_cy.arithmetic.eigen cimport logistic_vectors
+from tflm_cy.arithmetic.eigen cimport whole_vectors
 from tflm_cy.arithmetic.optimized.activation cimport logistic_run_eigen
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
@@ -12,7 +12,7 @@ from tflm_cy.simd.table cimport row_kernels
 
 
 cdef inline void logistic_fast(const RowKernels* fast, const float* x, float* y, int64_t n) noexcept nogil:
-    cdef int64_t body = logistic_vectors(n)
+    cdef int64_t body = whole_vectors(n)
     fast.logistic(x, y, body)
     logistic_run_eigen(NULL, x + body, y + body, n - body)
 

@@ -6,7 +6,7 @@
 | uint8 | uint8, one scale | int32 | `convolve_u8` |
 | int16 | int8, int4 | int64, or int32 with quantized_bias_type | `convolve_s16` |
 
-The optimized arithmetic, without groups: 8 bits, and int16 with an int32 bias, round halves up.
+The optimized arithmetic, without groups: 8 bits, and int16 with an int32 bias, round halves up, or once (optimized/rounding.pxd).
 
 Source: LiteRT:tflite/kernels/conv.cc.
 """
@@ -64,9 +64,9 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
         raise ValueError("CONV_2D: int16 zero_point != 0")
     if node.arithmetic == OPTIMIZED and (x.type != INT16 or narrow_bias) and op.c.shape.groups == 1:
         up = op.c.shape.oc
-        if x.type != INT16 and gemm_rounding(op.c.shape.oc, op.c.shape.batches * op.c.shape.oh * op.c.shape.ow, op.c.depth) == ONCE:
+        if gemm_rounding(op.c.shape.oc, op.c.shape.batches * op.c.shape.oh * op.c.shape.ow, op.c.depth, x.type != INT16) == ONCE:
             up = ROUND_ONCE
-            op.in_pairs = wraps_in_pairs(
+            op.in_pairs = x.type != INT16 and wraps_in_pairs(
                 op.c.shape.oc, op.c.depth, weight_bytes(context, w, &op.c.weights) if is_constant(w) else NULL, x.type == UINT8,
                 w.zero_point if x.type == UINT8 else 0)
     plan_rescale(

@@ -8,6 +8,7 @@ from tflm_cy.graph.tensor cimport Tensor, bytes_of, type_name, type_size
 
 cdef int densify(const Tensor* x, char* dense, size_t bytes) except -1
 cdef int mark_stored(const Tensor* x, char* marks, size_t bytes) except -1      # not 0 where a dense copy has a stored value
+cdef char* stored_rows(Context context, const Tensor* x) except NULL      # of each row of a matrix of bytes, whether a block of it is in the file
 cdef int64_t sparse_block(const Tensor* x) except -1     # columns of a block of a sparse matrix, 1: single values
 
 

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.graph.context cimport Context, Node, register
-from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, MAX_RANK, Tensor, type_name, type_size
+from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, MAX_RANK, Tensor, bytes_of, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport accept, adopt_type, operand, result
 from tflm_cy.schema.slots cimport (
@@ -108,6 +108,17 @@ cdef int mark_stored(const Tensor* x, char* marks, size_t bytes) except -1:
     expansion.marks = True
     accept(dense_values(&expansion, marks, bytes))
     return 0
+
+
+cdef char* stored_rows(Context context, const Tensor* x) except NULL:
+    cdef size_t bytes = bytes_of(x.type, x.rank, x.dims)
+    cdef bytearray marks = bytearray(bytes)
+    cdef char* rows = <char*>context.persistent(x.dims[0] + 1)
+    cdef size_t i
+    mark_stored(x, <char*>marks, bytes)
+    for i in range(bytes):
+        rows[i // <size_t>x.dims[1]] |= (<char*>marks)[i] != 0
+    return rows
 
 
 cdef const char* dense_values(Expansion* expansion, char* dense, size_t bytes) noexcept nogil:

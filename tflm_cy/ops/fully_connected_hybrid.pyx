@@ -13,18 +13,19 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
 from tflm_cy.arithmetic.eigen cimport activate
-from tflm_cy.arithmetic.hybrid cimport accumulate_rows, all_zero, has_minimum, quantize_row_by, sum_rows
-from tflm_cy.arithmetic.hybrid_neon cimport FUSED, product_flags, sparse_flags
+from tflm_cy.arithmetic.hybrid cimport accumulate_stored_rows, all_zero, has_minimum, quantize_row_by, sum_rows
+from tflm_cy.arithmetic.hybrid_neon cimport FUSED, by_dots, product_flags, sparse_flags
 from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, BY_PRODUCT
 from tflm_cy.arithmetic.optimized.hybrid cimport (
     fully_connected_blocks4, fully_connected_moved, move_weights, moves_weights, quantize_row, sum_blocks4,
 )
-from tflm_cy.arithmetic.machine cimport product_plus
+from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.nan_order cimport fused_first
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport OPTIMIZED, Context, IterationSpace, Node, iteration_space
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT2, INT4, INT8, UINT8, Tensor, count, is_constant, type_name
-from tflm_cy.ops.densify cimport densify, sparse_block
+from tflm_cy.ops.densify cimport densify, sparse_block, stored_rows
 from tflm_cy.ops.fully_connected_layer cimport Matrix, shape_of_product
 from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.ops.kernels.hybrid_i8 cimport HybridI8, begin_once, end_once, hybrid_rows, ready_hybrid_i8, run_hybrid_i8
@@ -46,6 +47,7 @@ cdef struct HybridMatrix:
     int activation               # of any kind, infinities stay
     bint asymmetric
     bint sparse
+    const char* stored           # of sparse weights' rows, where those without a block are left out; NULL: none is
     const uint16_t* block_scales  # float16, [rows, blocks]
     float* block_offsets
     ptrdiff_t block
@@ -90,10 +92,12 @@ cdef int prepare_hybrid(Context context, Node* node, const Matrix* m, int activa
     if op.sparse:
         op.weights.unpacked = <const uint8_t*>context.persistent(count(w))
         densify(w, <char*>op.weights.unpacked, count(w))
+        if AARCH64 and not by_dots(op.m.depth, has_dotprod()):
+            op.stored = stored_rows(context, w)
     prepare_bias(context, b, op.m.rows, &op.bias)
     op.row_sums = NULL
     op.rows = row_kernels()
-    op.flags = sparse_flags(has_dotprod()) if op.sparse else product_flags(op.m.rows, op.m.depth, op.m.batches, has_dotprod())
+    op.flags = sparse_flags(op.m.depth, has_dotprod()) if op.sparse else product_flags(op.m.rows, op.m.depth, op.m.batches, has_dotprod())
     op.shifted = context.request_scratch(context.for_all_workers(2 * op.m.depth + 2))
     if node.arithmetic == OPTIMIZED and w.type == INT4 and is_constant(w) and moves_weights(op.m.rows, op.m.depth) and m.batches > 0:
         if w.block_size != 0:
@@ -248,7 +252,7 @@ cdef inline void multiply_row(
     cdef const float* scales = op.row_scales + column if op.row_scales != NULL else NULL
     cdef const int32_t* row_sums = op.row_sums + column if op.row_sums != NULL else NULL
     cdef RowScale s
-    cdef float scale, offset
+    cdef float scale, offset, negated
     cdef ptrdiff_t o
     for o in range(columns):
         y[o] = bias[o]
@@ -259,9 +263,12 @@ cdef inline void multiply_row(
     if op.sparse and op.asymmetric:
         offset = scale * <float>s.zero_point
         for o in range(columns):
-            y[o] = product_plus(-(offset if scales == NULL else offset * scales[o]), <float>row_sums[o], y[o])
+            negated = -(offset if scales == NULL else offset * scales[o])
+            y[o] = fused_first(y[o], negated, <float>row_sums[o]) if AARCH64 else negated * <float>row_sums[o] + y[o]
         s.zero_point = 0
-    accumulate_rows(w, columns, op.m.depth, q, scale, scales, s.zero_point, row_sums, op.minimum, op.flags, op.rows, y)
+    accumulate_stored_rows(
+        w, columns, op.m.depth, q, scale, scales, s.zero_point, row_sums, op.minimum, op.flags, op.rows,
+        op.stored + column if op.stored != NULL else NULL, y)
 
 
 cdef int fully_connected_int4(Context context, Node* node) noexcept nogil:

@@ -112,7 +112,7 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
     elif t.gemm:
         if t.bytes_to_16:
             op.fixed.zero_point = 0
-        prepare_fixed(context, x, w, y, op, gemm_rounding(op.m.rows, op.m.batches, op.m.depth), False)
+        prepare_fixed(context, x, w, y, op, gemm_rounding(op.m.rows, op.m.batches, op.m.depth, not t.both_16), False)
     elif node.arithmetic == MICRO:
         prepare_fixed(context, x, w, y, op, HALVES_AWAY, op.rescale.wide)
     prepare_weights(context, w, &op.weights)
@@ -211,7 +211,7 @@ cdef int choose_kernel(Context context, Node* node, IntegerMatrix* op, const Int
     cdef int y_type = context.output(node, 0).type
     # TFLM's plans may lay the output over the input, which the vector kernels do not permit (ops/overlaps.py)
     cdef bint may_be_fast = node.arithmetic != MICRO and is_constant(w)
-    if t.gemm and not t.both_16 and gemm_rounding(op.m.rows, op.m.batches, op.m.depth) == ONCE and wraps_in_pairs(
+    if t.gemm and not t.both_16 and gemm_rounding(op.m.rows, op.m.batches, op.m.depth, True) == ONCE and wraps_in_pairs(
             op.m.rows, op.m.depth, weight_bytes(context, w, &op.weights) if is_constant(w) else NULL, t.is_unsigned, op.w_zero_point):
         op.shifted = context.request_scratch(2 * op.m.depth + 2)
         op.sums = context.request_scratch(8 * op.m.rows + 8)

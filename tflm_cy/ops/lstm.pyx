@@ -25,6 +25,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
 from tflm_cy.arithmetic.hybrid cimport has_minimum, sum_rows
+from tflm_cy.arithmetic.hybrid_neon cimport by_dots
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.lstm cimport (
@@ -34,7 +35,7 @@ from tflm_cy.arithmetic.micro.lstm cimport lstm_step_in_order
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.graph.context cimport EVERY_INPUT, MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, MAX_RANK, UINT8, VARIABLE, Tensor, bytes_of, count, is_constant, type_name
-from tflm_cy.ops.densify cimport densify, mark_stored, sparse_block
+from tflm_cy.ops.densify cimport densify, sparse_block, stored_rows
 from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.ops.lstm_basic cimport prepare_basic
 from tflm_cy.ops.lstm_gates_i8 cimport prepare_gates8
@@ -155,21 +156,10 @@ cdef int unpack_sparse(Context context, Node* node, Lstm* s) except -1:
             s.dense[matrix] = <int8_t*>context.persistent(bytes + 1)
             densify(w, <char*>s.dense[matrix], bytes)
             s.matrices[matrix].sparse = True
-            if AARCH64 and not has_dotprod():
-                s.matrices[matrix].stored = stored_rows(context, w, bytes)
+            if AARCH64 and not by_dots(w.dims[1], has_dotprod()):
+                s.matrices[matrix].stored = stored_rows(context, w)
     inspect_weights(context, node)
     return 0
-
-
-cdef char* stored_rows(Context context, const Tensor* w, size_t bytes) except NULL:
-    """Of each row, whether a block of it is in the file."""
-    cdef bytearray marks = bytearray(bytes)
-    cdef char* rows = <char*>context.persistent(w.dims[0] + 1)
-    cdef int64_t i
-    mark_stored(w, <char*>marks, bytes)
-    for i in range(<int64_t>bytes):
-        rows[i / w.dims[1]] |= (<char*>marks)[i] != 0
-    return rows
 
 
 cdef Tensor* expect_inputs(Context context, Node* node) except NULL:

@@ -152,7 +152,7 @@ cdef int prepare_quantized(Context context, Node* node, BasicLstm* s) except -1:
     if round(exponent) != -11:
         node.invoke = refuse_bits
         return 0
-    rounding = gemm_rounding(4 * s.shape.cells, s.shape.batches, s.shape.inputs + s.shape.cells)
+    rounding = gemm_rounding(4 * s.shape.cells, s.shape.batches, s.shape.inputs + s.shape.cells, True)
     m = quantize_multiplier(real)
     s.factor = factor_of(m, rounding_of_shift(rounding, m.shift))
     s.in_pairs = rounding == ONCE and not has_dotprod()

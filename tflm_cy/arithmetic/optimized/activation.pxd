@@ -11,7 +11,7 @@ from libc.math cimport INFINITY, tanhf
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t
 
 from tflm_cy.arithmetic.activation cimport HardSwish
-from tflm_cy.arithmetic.eigen cimport eigen_exp, eigen_logistic, eigen_tanh, logistic_vectors, scalar_logistic
+from tflm_cy.arithmetic.eigen cimport eigen_exp, eigen_logistic, eigen_tanh, whole_vectors, scalar_logistic
 from tflm_cy.arithmetic.gemmlowp cimport logistic_s16, saturate16, tanh_s16
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.half cimport eigen_half, half_to_f32
@@ -22,7 +22,7 @@ cdef enum:
 
 
 cdef inline void logistic_run_eigen(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
-    cdef int64_t body = logistic_vectors(n)
+    cdef int64_t body = whole_vectors(n)
     cdef int64_t i
     for i in range(body):
         y[i] = eigen_logistic(x[i])

@@ -246,12 +246,12 @@ cdef inline void multiply_row(const Product* p, const float* w, const float* x, 
 
 
 cdef inline void finish_eigen(const float* sums, const float* bias, ptrdiff_t n, float low, float high, float* y) noexcept nogil:
-    """finish_f32; of two NaN the bias's comes out in the blocks of four."""
+    """finish_f32; of two NaN the bias's comes out in the blocks of four, but on aarch64."""
     cdef ptrdiff_t i
     if finish_f32(sums, bias, n, low, high, y):
         for i in range(n):
             if y[i] != y[i]:
-                y[i] = add_first(bias[i], sums[i]) if i < n - n % 4 else add_first(sums[i], bias[i])
+                y[i] = add_first(bias[i], sums[i]) if i < n - n % 4 and not AARCH64 else add_first(sums[i], bias[i])
 
 
 cdef inline void multiply_rows_eigen(

@@ -1,10 +1,10 @@
-"""How the optimized kernels' 8-bit matrix products round their int32 sums: `conv.factor_of`'s Rounding.
+"""How the optimized kernels' matrix products of integers round their int32 sums: `conv.factor_of`'s Rounding.
 
 On x86-64 every product and quotient rounds, halves up. On aarch64 the product of the multiplier is cut, and only the shift behind it
-rounds, or the product where there is no right shift: one rounding in all; but products of a matrix and a single column, which have kernels of their own from
-four rows of eight values on, round as on x86-64.
+rounds, or the product where there is no right shift: one rounding in all; but products of bytes with a single column, which have kernels of their
+own from four rows of eight values on, round as on x86-64.
 
-Source: ruy:ruy/kernel_arm64.cc; LiteRT:tflite/kernels/cpu_backend_gemm_custom_gemv.h.
+Source: ruy:ruy/{kernel_arm64.cc,apply_multiplier.cc}; LiteRT:tflite/kernels/cpu_backend_gemm_custom_gemv.h.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t
@@ -13,9 +13,9 @@ from tflm_cy.arithmetic.conv cimport HALVES_UP, ONCE
 from tflm_cy.arithmetic.machine cimport AARCH64
 
 
-cdef inline int gemm_rounding(ptrdiff_t channels, ptrdiff_t positions, ptrdiff_t depth) noexcept nogil:
-    """Of `channels` rows of weights with `depth` values, at all output positions of all images."""
-    if not AARCH64 or (positions == 1 and channels >= 4 and depth >= 8):
+cdef inline int gemm_rounding(ptrdiff_t channels, ptrdiff_t positions, ptrdiff_t depth, bint eight_bits) noexcept nogil:
+    """Of `channels` rows of weights with `depth` values, at all output positions of all images; eight_bits: of bytes, not of int16."""
+    if not AARCH64 or (eight_bits and positions == 1 and channels >= 4 and depth >= 8):
         return HALVES_UP
     return ONCE
 

@@ -11,7 +11,7 @@ from libc.math cimport expf, isfinite, isnan, logf
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from tflm_cy.arithmetic.conversion cimport add_wrapping
-from tflm_cy.arithmetic.eigen cimport eigen_exp, logistic_vectors
+from tflm_cy.arithmetic.eigen cimport eigen_exp, whole_vectors
 from tflm_cy.arithmetic.fixed_point cimport clamp32, multiply, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport saturate_8, truncate
 from tflm_cy.arithmetic.machine cimport AARCH64
@@ -340,7 +340,7 @@ cdef inline void softmax_row_eigen(
     cdef float scale
     cdef int64_t c
     exponentials(x, y, depth, top, beta, fast)
-    for c in range(max(<int64_t>0, logistic_vectors(rows * depth) - row * depth), depth if AARCH64 else 0):
+    for c in range(max(<int64_t>0, whole_vectors(rows * depth) - row * depth), depth if AARCH64 else 0):
         y[c] = expf((x[c] - top) * beta)
     scale = <float>1 / sum_of_row(y, depth, aligned_start(row, depth), fast)
     if fast != NULL:

@@ -2,9 +2,9 @@
 
 - A row: sixteen sums, value i to sum i % 16, also of whole fours that are left over; (s[12 + j] + s[4 + j]) + (s[j] + s[8 + j]); then
   lanes 2 apart, two values left over, lanes 1 apart, the last value.
-- A column: from +0 on, the rows in rising order; behind whole blocks of 16 channels each seventh value is the first operand.
-- SOFTMAX: four sums, value i to sum i % 4; (s0 + s1) + (s2 + s3), then the sum of two values left over, then the last value. Behind whole
-  blocks of 16 the value is the first operand. In some rows of several NaN TensorFlow keeps another one.
+- A column: from +0 on, the rows in rising order; behind whole blocks of 16 channels each seventh value is the first operand. Sums of several runs
+  of rows are added in rising order, the new one being the first operand but in whole fours behind those blocks.
+- SOFTMAX: four sums, value i to sum i % 4; (s0 + s1) + (s2 + s3), then the sum of two values left over, then the last value.
 
 Squares are fused with their sum, but for the last one to three values of a row, and so is the product with the scale of a row's sum.
 
@@ -12,6 +12,7 @@ Source: XNNPACK's f32-rsum, f32-rsum2, f32-rdsum, f32-rdsum2 and f32-raddstoreex
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
+from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.machine cimport fmaf
 from tflm_cy.arithmetic.nan_order cimport add_first, add_runs
@@ -87,10 +88,24 @@ cdef inline f32x8 column_sum_neon(const float* x, int64_t n, int64_t stride, int
     return t
 
 
+cdef inline f32x8 add_column(f32x8 total, f32x8 column, int64_t kept) noexcept nogil:
+    """Of two NaN the total's comes out in the first `kept` lanes, the column's in the others."""
+    cdef float[16] lanes
+    if kept >= 8:
+        return add8(total, column)
+    store8(lanes + 8, add8(column, total))
+    if kept > 0:
+        store8(lanes, add8(total, column))
+        memcpy(lanes + 8, lanes, kept * sizeof(float))
+    return load8(lanes + 8)
+
+
 cdef inline void sum_columns_neon(const ReduceShape* s, const float* x, float scale, bint square, float* y) noexcept nogil:
     """The last axis is kept."""
     cdef int64_t a, b, c, k, j
     cdef int64_t channels = s.dims[5]
+    cdef int64_t blocks = channels - channels % 16
+    cdef int64_t fours = channels - channels % 4
     cdef const float* run
     cdef f32x8 acc, column
     for a in range(s.dims[1]):
@@ -100,8 +115,8 @@ cdef inline void sum_columns_neon(const ReduceShape* s, const float* x, float sc
                 for k in range(s.dims[0]):
                     for j in range(s.dims[2]):
                         run = x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3] + c
-                        column = column_sum_neon(run, s.dims[4], s.strides[4], channels - c, c >= channels - channels % 16, square)
-                        acc = add8(acc, mul8(column, splat8(scale)))
+                        column = column_sum_neon(run, s.dims[4], s.strides[4], channels - c, c >= blocks, square)
+                        acc = add_column(acc, mul8(column, splat8(scale)), 0 if c < blocks else fours - c)
                 if channels - c >= 8:
                     store8(y + c, acc)
                 else:
@@ -132,10 +147,7 @@ cdef inline float sum_of_exponentials(const float* e, int64_t n) noexcept nogil:
     cdef float total
     cdef int64_t i = 0
     while i + 4 <= n:
-        if i < n - n % 16:
-            add_runs(s, e + i, s, 4)
-        else:
-            add_runs(e + i, s, s, 4)
+        add_runs(s, e + i, s, 4)
         i += 4
     total = add_first(add_first(s[0], s[1]), add_first(s[2], s[3]))
     if n & 2:
