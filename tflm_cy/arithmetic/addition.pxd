@@ -7,7 +7,7 @@ Source: LiteRT:tflite/kernels/internal/reference/{add,sub}.h and squared_differe
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.fixed_point cimport (
-    Range32, RangeF, clamp32, clamp_f32, high_product, round_shift, round_shift_in_block,
+    Range32, Range64, RangeF, clamp32, clamp_f32, high_product, round_shift, round_shift_in_block,
 )
 from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
 from tflm_cy.arithmetic.rescale cimport rescale
@@ -16,10 +16,6 @@ ctypedef fused Whole:
     int16_t
     int32_t
     int64_t
-
-cdef struct Range64:             # inclusive clamp of an integer output
-    int64_t low
-    int64_t high
 
 cdef struct Sum8:                # int8 and uint8, tables by byte
     int32_t a[256]

@@ -15,8 +15,8 @@ Source: LiteRT:tflite/kernels/cast.cc; blocks and table observed on TensorFlow 2
 """
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from tflm_cy.arithmetic.conversion cimport cut32, cut64
 from tflm_cy.arithmetic.half cimport bfloat_to_f32, cast_to_half, f32_to_bfloat, half_to_f32
+from tflm_cy.arithmetic.rounding cimport cut32, cut64
 
 cdef extern from *:
     """

@@ -12,44 +12,13 @@ Source: LiteRT:tflite/kernels/internal/reference/{conv.h,integer_ops/conv.h}.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 
-from tflm_cy.arithmetic.fixed_point cimport multiply_wide
 from tflm_cy.arithmetic.machine cimport AARCH64
-from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, nan_sum, packed_size, repair_nans, whole_eights
-from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, sum_values, weight8
-from tflm_cy.arithmetic.shapes cimport ConvShape
-
-
-cdef enum Rounding:              # of a Factor's right shift
-    HALVES_AWAY = 0              # from zero
-    HALVES_UP = 1
-    ONCE = 2                     # halves up, and the product before is cut
-
-
-cdef struct Rescale:             # from a sum to a quantized output
-    const int64_t* bias          # one per channel
-    const Factor* factors
-    int32_t zero_point
-    int32_t low
-    int32_t high
-    ptrdiff_t longest            # products that fit an int32 (product_s16)
-    bint wide                    # a 64-bit sum with one rounding (int16 activations, int64 bias) instead of a 32-bit sum with two
-
-
-cdef inline ptrdiff_t first_tap(ptrdiff_t start, ptrdiff_t dilation) noexcept nogil:
-    """The first tap of a window that starts at `start` (perhaps negative) that lies inside."""
-    if start >= 0:
-        return 0
-    return -start if dilation == 1 else (-start + dilation - 1) / dilation
-
-
-cdef inline ptrdiff_t end_tap(ptrdiff_t start, ptrdiff_t dilation, ptrdiff_t size, ptrdiff_t taps) noexcept nogil:
-    """One behind the last tap inside; the result may lie below first_tap when there is none."""
-    cdef ptrdiff_t end
-    if start >= size:
-        return 0
-    end = size - start if dilation == 1 else (size - 1 - start) / dilation + 1
-    return taps if taps < end else end
+from tflm_cy.arithmetic.product_s16 cimport (
+    accumulate_one, accumulate_two, activation, shift_values, subtract_weight_zero, sum_values, weight8,
+)
+from tflm_cy.arithmetic.shapes cimport ConvShape, end_tap, first_tap
+from tflm_cy.arithmetic.sum_rescale cimport Rescale, rescale_sums
 
 
 cdef inline int window_runs(const ConvShape* g, ptrdiff_t group, ptrdiff_t oy, ptrdiff_t ox, Run* runs) noexcept nogil:
@@ -180,22 +149,6 @@ cdef inline void gather_patch(
         patch += row_size
 
 
-cdef inline ptrdiff_t padded_row(ptrdiff_t depth) noexcept nogil:
-    """A short filter is padded to full vectors of 16, which costs little memory and saves the loop's tail."""
-    return (depth + 15) & ~<ptrdiff_t>15 if depth < 256 else depth
-
-
-cdef inline void subtract_weight_zero(const int16_t* patch, ptrdiff_t depth, int32_t w_zero_point, ptrdiff_t oc, int64_t* sums) noexcept nogil:
-    """From x . w to x . (w - zero point)."""
-    cdef int64_t less
-    cdef ptrdiff_t c
-    if w_zero_point == 0:
-        return
-    less = sum_values(patch, depth) * w_zero_point
-    for c in range(oc):
-        sums[c] -= less
-
-
 cdef inline void position_sums(
     const ConvShape* g, const activation* image, int32_t x_zero_point, const weight8* w, int32_t w_zero_point, ptrdiff_t longest,
     ptrdiff_t position, int columns, int16_t* patches, int64_t* sums,
@@ -226,45 +179,6 @@ cdef inline void position_sums(
             )
             subtract_weight_zero(patches + depth, depth, w_zero_point, group_oc, sums + g.oc + group * group_oc)
         subtract_weight_zero(patches, depth, w_zero_point, group_oc, sums + group * group_oc)
-
-
-cdef inline Factor factor_of(Multiplier m, int rounding) noexcept nogil:
-    """HALVES_UP: those of the right shift round towards infinity, as in the vector code and the 8-bit products of the optimized kernels; there
-    a left shift beyond 31 leaves 0. ONCE: nothing else is rounded (optimized/rounding.pxd)."""
-    cdef Factor f
-    f.value = m.value if m.shift <= 31 or rounding == HALVES_AWAY else 0
-    f.left = m.shift if m.shift > 0 else 0
-    f.right = -m.shift if m.shift < 0 else 0
-    f.half = <int32_t>((<uint32_t>1 << f.right) >> 1)
-    f.away = -1 if f.right > 0 and rounding == HALVES_AWAY else 0
-    f.cut = -1 if rounding == ONCE else 0
-    return f
-
-
-cdef inline int64_t rescale(int32_t x, const Factor* f) noexcept nogil:
-    """fixed_point.multiply for a value below 2^31 that is not negative: both roundings as a shift of a biased number.
-
-    Half away from zero is (h + half) >> right, less one before the shift when h is negative; without a branch, as signs are random.
-    """
-    cdef int64_t h = (<int64_t><int32_t>(<uint32_t>x << (f.left & 31)) * f.value + ((1 << 30) & ~f.cut)) >> 31
-    return (h + f.half + ((h >> 63) & f.away)) >> f.right
-
-
-cdef inline void rescale_sums(const int64_t* sums, const Rescale* out, ptrdiff_t n, activation* y) noexcept nogil:
-    """Sums of the channels 0 .. n - 1 to quantized outputs."""
-    cdef ptrdiff_t c
-    cdef int64_t v
-    if out.wide:
-        for c in range(n):
-            v = <int64_t>multiply_wide(sums[c] + out.bias[c], out.factors[c].value, out.factors[c].left - out.factors[c].right)
-            v += out.zero_point
-            v = out.low if v < out.low else v
-            y[c] = <activation>(out.high if v > out.high else v)
-        return
-    for c in range(n):
-        v = rescale(<int32_t><uint32_t>(sums[c] + out.bias[c]), &out.factors[c]) + out.zero_point
-        v = out.low if v < out.low else v
-        y[c] = <activation>(out.high if v > out.high else v)
 
 
 cdef inline void conv_quantized(

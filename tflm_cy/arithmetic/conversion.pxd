@@ -10,29 +10,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.multipliers cimport Rescale
 from tflm_cy.arithmetic.rescale cimport rescale
-
-cdef extern from *:
-    """
-    #ifndef TFLM_CY_CUT32
-    #define TFLM_CY_CUT32
-    #if defined(__x86_64__)
-    static inline int32_t tflm_cy_cut32(float x) { return (int32_t)x; } /* the instruction's answer; also of vectors */
-    static inline int32_t tflm_cy_cut32_f64(double x) { return (int32_t)x; }
-    static inline int64_t tflm_cy_cut64(float x) { return (int64_t)x; }
-    #elif defined(__aarch64__)
-    static inline int32_t tflm_cy_cut32(float x) { int32_t y; __asm__("fcvtzs %w0, %s1" : "=r"(y) : "w"(x)); return y; }
-    static inline int32_t tflm_cy_cut32_f64(double x) { int32_t y; __asm__("fcvtzs %w0, %d1" : "=r"(y) : "w"(x)); return y; }
-    static inline int64_t tflm_cy_cut64(float x) { int64_t y; __asm__("fcvtzs %x0, %s1" : "=r"(y) : "w"(x)); return y; }
-    #else
-    static inline int32_t tflm_cy_cut32(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN; }
-    static inline int32_t tflm_cy_cut32_f64(double x) { return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN; }
-    static inline int64_t tflm_cy_cut64(float x) { return x >= -9223372036854775808.0f && x < 9223372036854775808.0f ? (int64_t)x : INT64_MIN; }
-    #endif
-    #endif
-    """
-    int32_t cut32 "tflm_cy_cut32"(float x) noexcept nogil        # towards 0; what int32 cannot hold as the machine converts it
-    int32_t cut32_f64 "tflm_cy_cut32_f64"(double x) noexcept nogil
-    int64_t cut64 "tflm_cy_cut64"(float x) noexcept nogil
+from tflm_cy.arithmetic.rounding cimport add_wrapping, cut32, round_away
 
 ctypedef fused Narrow:
     int8_t
@@ -66,19 +44,6 @@ cdef struct Channels:            # a tensor [outer, channels, inner]
     int64_t inner
     int32_t low
     int32_t high
-
-
-cdef inline int32_t round_away(float x) noexcept nogil:
-    """roundf(x) as an int32; without branches on x86."""
-    cdef int32_t whole = cut32(x)
-    cdef float rest = x - <float>whole
-    cdef int32_t up = (rest >= <float>0.5) & (rest < <float>1.0)
-    cdef int32_t down = (rest <= <float>-0.5) & (rest > <float>-1.0)
-    return whole + up - down
-
-
-cdef inline int32_t add_wrapping(int32_t a, int32_t b) noexcept nogil:
-    return <int32_t>(<uint32_t>a + <uint32_t>b)
 
 
 cdef inline void quantize_run(const float* x, Narrow* y, int64_t n, float scale, int32_t zero_point, int32_t low,

@@ -8,13 +8,13 @@ Source: LiteRT:tflite/kernels/internal/reference/{depthwiseconv_float,depthwisec
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 
-from tflm_cy.arithmetic.conv cimport Rescale, end_tap, first_tap, rescale_sums
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.machine cimport AARCH64, plus_product
 from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.product_f32 cimport f32x4, finish_f32, fma4, nan_sum
 from tflm_cy.arithmetic.product_s16 cimport activation, weight8
-from tflm_cy.arithmetic.shapes cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape, end_tap, first_tap
+from tflm_cy.arithmetic.sum_rescale cimport Rescale, rescale_sums
 
 cdef enum:
     BUFFER_VALUES = 4832         # that the optimized float32 kernel holds

@@ -21,6 +21,10 @@ cdef enum Activation:            # ActivationFunctionType
     ACT_SIGN_BIT = 5
 
 
+cdef struct Range64:             # inclusive clamp of an integer output
+    int64_t low
+    int64_t high
+
 cdef struct Range32:             # inclusive clamp of a quantized output
     int32_t low
     int32_t high

@@ -10,13 +10,13 @@ Source: LiteRT:tflite/kernels/internal/reference/{fully_connected.h,integer_ops/
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tflm_cy.arithmetic.conv cimport Rescale, rescale_sums, subtract_weight_zero
-from tflm_cy.arithmetic.conversion cimport cut32_f64
 from tflm_cy.arithmetic.fixed_point cimport clamp32, multiply
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans, whole_eights
-from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, weight8
+from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, subtract_weight_zero, weight8
+from tflm_cy.arithmetic.rounding cimport cut32_f64, round_away_f64
+from tflm_cy.arithmetic.sum_rescale cimport Rescale, rescale_sums
 
 cdef struct DoubleRescale:
     const int64_t* bias          # one per output
@@ -30,24 +30,9 @@ cdef struct DoubleRescale:
     const Rescale* fixed         # not NULL: fixed point instead, and only `longest` counts of the above
 
 
-cdef inline int32_t round_away(double x) noexcept nogil:
-    """(int32)round(x) as the machine converts: NaN and what does not fit give the minimum, on aarch64 0 and the nearest value."""
-    cdef int32_t whole
-    cdef double rest
-    if not (x < 2147483647.5 and x > -2147483648.5):
-        return cut32_f64(x) if AARCH64 else INT32_MIN
-    if x >= 2147483647.0:
-        return 2147483647
-    if x <= -2147483648.0:
-        return INT32_MIN
-    whole = <int32_t>x
-    rest = x - whole
-    return whole + <int32_t>(rest >= 0.5) - <int32_t>(rest <= -0.5)       # without branches: nobody could foresee them
-
-
 cdef inline int32_t rescale_whole(int32_t total, const DoubleRescale* out, ptrdiff_t o) noexcept nogil:
     """The output of one sum, bias included."""
-    cdef int32_t v = <int32_t>(<uint32_t>round_away(<double>total * out.scales[o]) + <uint32_t>out.zero_point)
+    cdef int32_t v = <int32_t>(<uint32_t>round_away_f64(<double>total * out.scales[o]) + <uint32_t>out.zero_point)
     v = out.low if v < out.low else v
     return out.high if v > out.high else v
 
@@ -63,7 +48,7 @@ cdef inline void rescale_double(const int64_t* sums, const DoubleRescale* out, p
         total = sums[o] + out.bias[o]
         if not out.wide:
             total = <int32_t><uint32_t>total
-        v = <int32_t>(<uint32_t>round_away(<double>total * out.scales[o]) + <uint32_t>out.zero_point)
+        v = <int32_t>(<uint32_t>round_away_f64(<double>total * out.scales[o]) + <uint32_t>out.zero_point)
         v = out.low if v < out.low else v
         y[o] = <activation>(out.high if v > out.high else v)
 

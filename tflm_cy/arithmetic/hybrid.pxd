@@ -22,11 +22,11 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, uint32_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.hybrid_neon cimport FUSED, WRAPS, dot_f32_neon, quantize_values_neon, wrap_error
 from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
 from tflm_cy.arithmetic.nan_order cimport add_after, add_first, dot_lanes, has_nan, mul_after, mul_first
+from tflm_cy.arithmetic.rounding cimport cut32
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 
 cdef enum:

@@ -15,9 +15,9 @@ from libc.math cimport roundf
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, uint32_t
 
-from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
 from tflm_cy.arithmetic.nan_order cimport add_first, fused_first
+from tflm_cy.arithmetic.rounding cimport cut32
 
 cdef enum:
     LARGE_MATRIX = 16384         # weights from which on rows of values are filled up to four

@@ -11,8 +11,8 @@ Source: LiteRT:tflite/kernels/internal/common.h (LUTPopulate).
 from libc.math cimport roundf
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.machine cimport plus_product, product_plus
+from tflm_cy.arithmetic.rounding cimport cut32
 
 cdef enum:
     TABLE_16 = 513

@@ -23,17 +23,12 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_product_f32
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, clamp_f32
+from tflm_cy.arithmetic.gate_order cimport CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE
 from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
 from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first, mul_runs
 from tflm_cy.arithmetic.hybrid cimport accumulate_stored_rows, all_zero, quantize_row_by
 from tflm_cy.arithmetic.hybrid_neon cimport product_flags, sparse_flags
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
-
-cdef enum:
-    INPUT_GATE = 0
-    FORGET_GATE = 1
-    CELL_GATE = 2
-    OUTPUT_GATE = 3
 
 cdef struct LstmShape:
     ptrdiff_t inputs, cells, outputs

@@ -11,7 +11,6 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.conv cimport rescale
 from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_product_f32
 from tflm_cy.arithmetic.fixed_point cimport ACT_TANH, clamp_f32, round_shift
 from tflm_cy.arithmetic.multipliers cimport Factor
@@ -19,6 +18,7 @@ from tflm_cy.arithmetic.optimized.product_pairs cimport subtract_pairs
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, shift_values, sum_values
 from tflm_cy.arithmetic.gemmlowp cimport high_product16, logistic_s16, rescale16, saturate16, tanh_s16
+from tflm_cy.arithmetic.sum_rescale cimport rescale
 
 cdef enum:
     ACTIVATED = 64               # cells whose gates are activated together

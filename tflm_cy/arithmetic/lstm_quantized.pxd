@@ -10,8 +10,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport high_product, multiply, round_shift, round_shift_in_block, wrap32
+from tflm_cy.arithmetic.gate_order cimport CELL_GATE, INPUT_GATE, OUTPUT_GATE
 from tflm_cy.arithmetic.gemmlowp cimport inverse_sqrt, logistic_s16, saturate16, tanh_s16
-from tflm_cy.arithmetic.lstm cimport CELL_GATE, INPUT_GATE, OUTPUT_GATE
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.row_kernels cimport RowKernels

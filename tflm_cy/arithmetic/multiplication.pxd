@@ -6,12 +6,11 @@ Source: LiteRT:tflite/kernels/internal/reference/{mul,div}.h, floor_{div,mod}.cc
 from libc.math cimport floor, floorf, fmodf, pow, powf
 from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from tflm_cy.arithmetic.addition cimport Range64
-from tflm_cy.arithmetic.conversion cimport cut32, cut32_f64
-from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, clamp32, clamp_f32, high_product, round_shift
+from tflm_cy.arithmetic.fixed_point cimport Range32, Range64, RangeF, clamp32, clamp_f32, high_product, round_shift
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Rescale
 from tflm_cy.arithmetic.rescale cimport rescale
+from tflm_cy.arithmetic.rounding cimport cut32, cut32_f64
 
 cdef enum:
     POWERS = 256                 # bases whose power is taken at a time

@@ -6,10 +6,10 @@ Source: LiteRT:tflite/kernels/{sign,atan2,bitwise_xor,right_shift,bucketize,add_
 from libc.math cimport atan2, atan2f, hypot, hypotf, roundf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.half cimport eigen_half, half_to_f32
 from tflm_cy.arithmetic.machine cimport product_plus
 from tflm_cy.arithmetic.nan_order cimport add_runs
+from tflm_cy.arithmetic.rounding cimport cut32
 
 cdef extern from *:
     """

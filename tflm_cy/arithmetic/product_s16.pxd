@@ -156,3 +156,14 @@ cdef inline void accumulate_two(
             sums2[r] += one_row(x2 + first, w + r * stride + first, length)
             r += 1
         first += length
+
+
+cdef inline void subtract_weight_zero(const int16_t* patch, ptrdiff_t depth, int32_t w_zero_point, ptrdiff_t oc, int64_t* sums) noexcept nogil:
+    """From x . w to x . (w - zero point)."""
+    cdef int64_t less
+    cdef ptrdiff_t c
+    if w_zero_point == 0:
+        return
+    less = sum_values(patch, depth) * w_zero_point
+    for c in range(oc):
+        sums[c] -= less

@@ -48,3 +48,24 @@ cdef inline ConvShape matrix_shape(ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t co
     g.pad_h = g.pad_w = 0
     g.row = depth
     return g
+
+
+cdef inline ptrdiff_t first_tap(ptrdiff_t start, ptrdiff_t dilation) noexcept nogil:
+    """The first tap of a window that starts at `start` (perhaps negative) that lies inside."""
+    if start >= 0:
+        return 0
+    return -start if dilation == 1 else (-start + dilation - 1) / dilation
+
+
+cdef inline ptrdiff_t end_tap(ptrdiff_t start, ptrdiff_t dilation, ptrdiff_t size, ptrdiff_t taps) noexcept nogil:
+    """One behind the last tap inside; the result may lie below first_tap when there is none."""
+    cdef ptrdiff_t end
+    if start >= size:
+        return 0
+    end = size - start if dilation == 1 else (size - 1 - start) / dilation + 1
+    return taps if taps < end else end
+
+
+cdef inline ptrdiff_t padded_row(ptrdiff_t depth) noexcept nogil:
+    """A short filter is padded to full vectors of 16, which costs little memory and saves the loop's tail."""
+    return (depth + 15) & ~<ptrdiff_t>15 if depth < 256 else depth

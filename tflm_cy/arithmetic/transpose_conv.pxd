@@ -12,13 +12,13 @@ Source: LiteRT:tflite/kernels/internal/reference/{transpose_conv.h,integer_ops/t
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
-from tflm_cy.arithmetic.conv cimport Rescale, rescale_sums, subtract_weight_zero
 from tflm_cy.arithmetic.machine cimport plus_product
 from tflm_cy.arithmetic.optimized.product_pairs cimport subtract_pairs
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
-from tflm_cy.arithmetic.product_s16 cimport accumulate_one, activation, shift_values, weight8
+from tflm_cy.arithmetic.product_s16 cimport accumulate_one, activation, shift_values, subtract_weight_zero, weight8
 from tflm_cy.arithmetic.shapes cimport ConvShape
+from tflm_cy.arithmetic.sum_rescale cimport Rescale, rescale_sums
 
 cdef enum:
     CHANNELS = 64                # of the hybrid kernel, whose sums are made together

@@ -36,10 +36,9 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
 from tflm_cy.ops.activation_rows cimport use_rows
 from tflm_cy.ops.elementwise cimport (
-    Binary, Unary, check_same_type, check_zero_point_0, gives_zeros, prepare_binary, prepare_unary, required_input, rescale_of,
-    type_limits, use_lookup,
+    Binary, Unary, check_zero_point_0, gives_zeros, prepare_binary, prepare_unary, rescale_of, type_limits, use_lookup,
 )
-from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.ops.operand cimport adopt_type, check_same_type, operand
 from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE, LEAKY_RELU_ALPHA
 from tflm_cy.schema.table cimport table_bool, table_f32
 from tflm_cy.simd.table cimport kernels, row_kernels
@@ -63,12 +62,12 @@ cdef int unsupported(const Tensor* x, str name) except -1:
 cdef Unary* prepare_activation(Context context, Node* node, Tensor** x, Tensor** y, str name) except NULL:
     """One input and one output of its type and shape."""
     cdef Unary* op
-    x[0] = required_input(context, node, 0, name)
+    x[0] = operand(context, node, 0)
     y[0] = context.output(node, 0)
     if y[0] == NULL:
         raise ValueError(f"{name}: the output is missing")
     check_same_type(x[0], y[0], name)
-    op = prepare_unary(context, node, name)
+    op = prepare_unary(context, node)
     return op
 
 
@@ -217,8 +216,8 @@ cdef const void* prelu_in_runs_of(Context context, Binary* op) except NULL:
 
 cdef int prepare_prelu(Context context, Node* node) except -1:
     cdef str name = "PRELU"
-    cdef Tensor* x = required_input(context, node, 0, name)
-    cdef Tensor* alpha = required_input(context, node, 1, name)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* alpha = operand(context, node, 1)
     cdef Tensor* y = context.output(node, 0)
     cdef Binary* op
     cdef TwoSided* t

@@ -14,10 +14,10 @@ Source: LiteRT:tflite/kernels/{add,sub,squared_difference}.cc.
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.addition cimport (
-    FourSum8, FourSum16, Range64, Shifted16, Sum8, Sum16, add_f32, add_whole, squared_difference_8, squared_difference_f32, squared_difference_s16,
+    FourSum8, FourSum16, Shifted16, Sum8, Sum16, add_f32, add_whole, squared_difference_8, squared_difference_f32, squared_difference_s16,
     squared_difference_s32, sub_8_in_fours, sub_f32, sub_s16_in_fours, sub_whole, sum_8, sum_s16, sum_shifted_s16, wide_operand,
 )
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, activation_range_f32, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Range64, activation_range_f32, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
@@ -30,11 +30,12 @@ from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, check_same_type, check_zero_point_0, is_quantized, prepare_binary, required_input, rescale_below_one, rescale_of,
-    rescale_positive, rescale_shifting_right, second_first, share_values, type_limits, unit_of, whole_range,
+    Binary, check_zero_point_0, is_quantized, prepare_binary, rescale_below_one, rescale_of, rescale_positive, rescale_shifting_right,
+    second_first, share_values, type_limits, whole_range,
 )
 from tflm_cy.ops.fused_clamp cimport fused_clamp
-from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.ops.operand cimport adopt_type, check_same_type, operand
+from tflm_cy.ops.value_space cimport unit_of
 from tflm_cy.schema.option_slots cimport ADD_FUSED_ACTIVATION_FUNCTION, ADD_POT_SCALE_INT16
 from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.table cimport kernels
@@ -53,8 +54,8 @@ cdef int prepare_sub(Context context, Node* node) except -1:
 
 
 cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
-    cdef Tensor* a = required_input(context, node, 0, name)
-    cdef Tensor* b = required_input(context, node, 1, name)
+    cdef Tensor* a = operand(context, node, 0)
+    cdef Tensor* b = operand(context, node, 1)
     cdef Tensor* y = context.output(node, 0)
     cdef int activation = table_i8(node.options, ADD_FUSED_ACTIVATION_FUNCTION, ACT_NONE)
     cdef Binary* op
@@ -260,8 +261,8 @@ cdef int use_squared_difference_s16(Context context, Binary* op, const Tensor* a
 
 cdef int prepare_squared_difference(Context context, Node* node) except -1:
     cdef str name = "SQUARED_DIFFERENCE"
-    cdef Tensor* a = required_input(context, node, 0, name)
-    cdef Tensor* b = required_input(context, node, 1, name)
+    cdef Tensor* a = operand(context, node, 0)
+    cdef Tensor* b = operand(context, node, 1)
     cdef Tensor* y = context.output(node, 0)
     cdef Binary* op
     cdef Sum8* s

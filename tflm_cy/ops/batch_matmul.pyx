@@ -15,15 +15,15 @@ Source: LiteRT:tflite/kernels/{batch_matmul.cc,internal/reference/batch_matmul.h
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conv cimport Rescale, factor_of, rescale_sums, subtract_weight_zero
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.fully_connected cimport fully_connected_f32
 from tflm_cy.arithmetic.hybrid cimport quantize_asymmetric, quantize_symmetric
 from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
 from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size
-from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, shift_values
+from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, shift_values, subtract_weight_zero
 from tflm_cy.arithmetic.signatures cimport TransposeBlocks
+from tflm_cy.arithmetic.sum_rescale cimport Rescale, factor_of, rescale_sums
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, MAX_RANK, Tensor, count_range, is_constant, shape_of, type_name, type_size,

@@ -17,9 +17,10 @@ from libc.stdint cimport int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
+from tflm_cy.arithmetic.gate_order cimport CELL_GATE, OUTPUT_GATE
 from tflm_cy.arithmetic.hybrid cimport has_minimum, sum_rows
 from tflm_cy.arithmetic.row_kernels cimport RowScale
-from tflm_cy.arithmetic.lstm cimport CELL_GATE, OUTPUT_GATE, HybridMatrix, LstmGate, LstmProjection, LstmRoom, LstmShape, lstm_step
+from tflm_cy.arithmetic.lstm cimport HybridMatrix, LstmGate, LstmProjection, LstmRoom, LstmShape, lstm_step
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.rnn cimport RnnMatrix, RnnShape, rnn_step_f32, rnn_step_hybrid
 from tflm_cy.graph.context cimport Context, Node, register

@@ -27,7 +27,9 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT4, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, Tensor, count, type_name,
     type_size,
 )
-from tflm_cy.ops.elementwise cimport Values, check_arity, required_input, share_single, values_of_units
+from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.operand cimport operand
+from tflm_cy.ops.value_space cimport Values, share_single, values_of_units
 from tflm_cy.simd.table cimport kernels
 
 ctypedef void (*Direct)(const void* x, void* y, int64_t n) noexcept nogil
@@ -313,8 +315,8 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* x
     cdef Tensor* y
     cdef Cast* cast
-    check_arity(node, 1, "CAST")
-    x = required_input(context, node, 0, "CAST")
+    expect_arity(context, node, 1, 1)
+    x = operand(context, node, 0)
     y = context.output(node, 0)
     context.set_shape(y, x.rank, x.dims)
     cast = <Cast*>context.persistent(sizeof(Cast))

@@ -24,10 +24,8 @@ from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.arithmetic.strings cimport has_strings, same_string
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, STRING, UINT8, Tensor, count, type_name
-from tflm_cy.ops.elementwise cimport (
-    Binary, check_same_type, is_quantized, prepare_binary, required_input, rescale_shifting_right,
-)
-from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.ops.elementwise cimport Binary, is_quantized, prepare_binary, rescale_shifting_right
+from tflm_cy.ops.operand cimport adopt_type, check_same_type, operand
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
@@ -82,8 +80,8 @@ cdef Kernels kernels_of(Relation relation) noexcept nogil:
 
 cdef int prepare_comparison(Context context, Node* node, Relation relation, bint swapped, str name) except -1:
     """swapped: the second input is the left side."""
-    cdef Tensor* a = required_input(context, node, 1 if swapped else 0, name)
-    cdef Tensor* b = required_input(context, node, 0 if swapped else 1, name)
+    cdef Tensor* a = operand(context, node, 1 if swapped else 0)
+    cdef Tensor* b = operand(context, node, 0 if swapped else 1)
     cdef Tensor* y = context.output(node, 0)
     cdef Kernels by_type = kernels_of(relation)
     cdef Binary* op
@@ -226,9 +224,9 @@ cdef int prepare_greater_equal(Context context, Node* node) except -1:
 
 # ---- MAXIMUM, MINIMUM
 cdef Binary* prepare_extremum(Context context, Node* node, Tensor** y, str name) except NULL:
-    cdef Tensor* a = required_input(context, node, 0, name)
+    cdef Tensor* a = operand(context, node, 0)
     y[0] = context.output(node, 0)
-    check_same_type(a, required_input(context, node, 1, name), name)
+    check_same_type(a, operand(context, node, 1), name)
     if y[0] != NULL:
         adopt_type(y[0], a.type)
     return prepare_binary(context, node, name)
@@ -284,9 +282,9 @@ cdef int prepare_minimum(Context context, Node* node) except -1:
 
 # ---- LOGICAL_AND, LOGICAL_OR
 cdef int prepare_logical(Context context, Node* node, BinaryKernel kernel, str name) except -1:
-    cdef Tensor* a = required_input(context, node, 0, name)
+    cdef Tensor* a = operand(context, node, 0)
     cdef Tensor* y = context.output(node, 0)
-    check_same_type(a, required_input(context, node, 1, name), name)
+    check_same_type(a, operand(context, node, 1), name)
     if a.type != BOOL:
         raise ValueError(f"Type {type_name(a.type)} is unsupported by op LogicalOp.")
     if y != NULL:

@@ -12,10 +12,10 @@ from libc.math cimport roundf
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
 from tflm_cy.arithmetic.lookup cimport lookup_8
+from tflm_cy.arithmetic.rounding cimport cut32
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.graph.context cimport Context, InvokeFunction, Node, register
 from tflm_cy.graph.tensor cimport (

@@ -13,10 +13,11 @@ Source: LiteRT:tflite/kernels/conv.cc.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conv cimport ONCE, Rescale, conv_quantized
+from tflm_cy.arithmetic.conv cimport conv_quantized
 from tflm_cy.arithmetic.optimized.product_pairs cimport conv_in_pairs
 from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding
 from tflm_cy.arithmetic.shapes cimport ConvShape
+from tflm_cy.arithmetic.sum_rescale cimport ONCE, Rescale
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, position_space
 from tflm_cy.graph.tensor cimport INT4, INT8, INT16, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter

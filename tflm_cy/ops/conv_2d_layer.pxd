@@ -3,8 +3,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.conv cimport padded_row
-from tflm_cy.arithmetic.shapes cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape, padded_row
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.ops.quantized_weights cimport Bias, Weights, weight_bytes

@@ -15,14 +15,15 @@ Source: LiteRT:tflite/kernels/depthwise_conv.cc.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tflm_cy.arithmetic.conv cimport Rescale, conv_f32, conv_quantized, padded_row
+from tflm_cy.arithmetic.conv cimport conv_f32, conv_quantized
 from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_f32, depthwise_quantized, depthwise_sums, window_taps
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport quantize_asymmetric
 from tflm_cy.arithmetic.hybrid_scaling cimport BY_FOURS, BY_PRODUCT
 from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
-from tflm_cy.arithmetic.shapes cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape, padded_row
+from tflm_cy.arithmetic.sum_rescale cimport Rescale
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, defers, elide, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, ready_fixed, run_fixed

@@ -13,16 +13,16 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, in
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.broadcast cimport Broadcast, plan_broadcast, walk
-from tflm_cy.arithmetic.fixed_point cimport (
-    ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Range32, quantize_multiplier,
-)
+from tflm_cy.arithmetic.fixed_point cimport ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Range32, Range64, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport lookup_8
 from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
 from tflm_cy.arithmetic.rescale cimport ready, ready_below_one
-from tflm_cy.arithmetic.addition cimport Range64
 from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, IterationSpace, Node, WorkFunction, iteration_space, position_space
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
+from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.operand cimport operand
+from tflm_cy.ops.value_space cimport Values, channels_of, share_single, value_space, values_of_units
 from tflm_cy.simd.table cimport kernels
 
 
@@ -35,37 +35,10 @@ cdef struct Binary:
     int32_t y_size
     int32_t swapped          # 1: the kernel takes the second input first
 
-cdef enum:
-    FEW_POSITIONS = 8
-    BLOCK = 1024             # values
-
-cdef struct Values:          # neighbours in memory
-    int64_t first
-    int64_t count
-
 cdef struct Unary:
     UnaryKernel kernel
     const void* params
     int64_t count
-
-
-cdef inline Tensor* required_input(Context context, const Node* node, int i, str name) except NULL:
-    cdef Tensor* tensor = context.input(node, i)
-    if tensor == NULL:
-        raise ValueError(f"{name}: input {i} is missing")
-    return tensor
-
-
-cdef inline int check_arity(const Node* node, int inputs, str name) except -1:
-    if node.input_count != inputs or node.output_count != 1 or node.outputs[0] < 0:
-        raise ValueError(f"{name} wants {inputs} inputs and 1 output, has {node.input_count} and {node.output_count}")
-    return 0
-
-
-cdef inline int check_same_type(const Tensor* a, const Tensor* b, str name) except -1:
-    if a.type != b.type:
-        raise ValueError(f"{name}: types differ: {type_name(a.type)} != {type_name(b.type)}")
-    return 0
 
 
 cdef inline bint is_quantized(const Tensor* tensor) noexcept nogil:
@@ -167,9 +140,9 @@ cdef inline Binary* prepare_binary(Context context, Node* node, str name, bint s
     cdef Binary* op
     cdef int32_t dims[16]
     cdef int rank
-    check_arity(node, 2, name)
-    a = required_input(context, node, 1 if swapped else 0, name)
-    b = required_input(context, node, 0 if swapped else 1, name)
+    expect_arity(context, node, 2, 1)
+    a = operand(context, node, 1 if swapped else 0)
+    b = operand(context, node, 0 if swapped else 1)
     y = context.output(node, 0)
     op = <Binary*>context.persistent(sizeof(Binary))
     op.swapped = swapped
@@ -193,13 +166,13 @@ cdef inline int invoke_binary(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef inline Unary* prepare_unary(Context context, Node* node, str name) except NULL:
+cdef inline Unary* prepare_unary(Context context, Node* node) except NULL:
     """Checks one input and shapes the output like it."""
     cdef Tensor* x
     cdef Tensor* y
     cdef Unary* op
-    check_arity(node, 1, name)
-    x = required_input(context, node, 0, name)
+    expect_arity(context, node, 1, 1)
+    x = operand(context, node, 0)
     y = context.output(node, 0)
     op = <Unary*>context.persistent(sizeof(Unary))
     op.count = count(x)
@@ -222,34 +195,6 @@ cdef inline int use_lookup(const Node* node, Unary* op, const uint8_t* table) ex
     if node.arithmetic != MICRO and kernels().bytes.lookup != NULL:
         op.kernel = kernels().bytes.lookup
     return 0
-
-
-cdef inline int64_t channels_of(const Tensor* y) noexcept nogil:
-    """The last dimension, which is a position's values."""
-    return y.dims[y.rank - 1] if y.rank > 0 else 1
-
-
-cdef inline int64_t unit_of(const Tensor* y) noexcept nogil:
-    """How many values make a unit of work: those of a position, or a block where there are too few positions for the threads."""
-    cdef int64_t n = channels_of(y)
-    return BLOCK if n > BLOCK and count(y) < FEW_POSITIONS * n else n
-
-
-cdef inline IterationSpace value_space(const Tensor* y, uint32_t elementwise_inputs) noexcept nogil:
-    """Of a node that computes each value of y, which is not empty, from the values at the same place."""
-    cdef int64_t n = unit_of(y)
-    if n == channels_of(y):
-        return position_space(count(y) / n, 1, elementwise_inputs)
-    return iteration_space((count(y) + n - 1) / n, 1)
-
-
-cdef inline Values values_of_units(const Tensor* y, int64_t first, int64_t end) noexcept nogil:
-    """Those of a range of units of `value_space`."""
-    cdef int64_t n = unit_of(y)
-    cdef Values values
-    values.first = first * n
-    values.count = min(end * n, count(y)) - values.first
-    return values
 
 
 cdef inline int share_values(Context context, Node* node, const Binary* op, double time) except -1:
@@ -304,17 +249,6 @@ cdef inline void compute_binary(Context context, Node* node, int64_t first, int6
 cdef inline int share_function(Context context, Node* node, double time) except -1:
     """As share_values, for the kernel of a Unary."""
     return share_single(context, node, 0, compute_unary, time)
-
-
-cdef inline int share_single(Context context, Node* node, int i, WorkFunction work, double time) except -1:
-    """For a function of the values of input i alone."""
-    cdef const Tensor* x = context.input(node, i)
-    cdef const Tensor* y = context.output(node, 0)
-    if type_size(x.type) == type_size(y.type):
-        node.in_place |= 1 << i
-    if count(y) == 0:
-        return 0
-    return context.parallelize(node, work, value_space(y, 1 << i), time * count(y))
 
 
 cdef inline void compute_unary(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:

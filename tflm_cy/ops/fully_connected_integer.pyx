@@ -21,7 +21,6 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv cimport HALVES_AWAY, ONCE, Rescale, factor_of
 from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
 from tflm_cy.arithmetic.optimized.product_pairs cimport row_sums_in_pairs
 from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding, rounding_of_shift
@@ -30,6 +29,7 @@ from tflm_cy.arithmetic.fully_connected cimport (
     DoubleRescale, fully_connected_quantized, fully_connected_shuffled, fully_connected_u8_s16, rescale_double, rescale_whole, shuffle_values,
 )
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
+from tflm_cy.arithmetic.sum_rescale cimport HALVES_AWAY, ONCE, Rescale, factor_of
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, iteration_space
 from tflm_cy.graph.tensor cimport INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block

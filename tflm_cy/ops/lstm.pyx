@@ -24,13 +24,12 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
+from tflm_cy.arithmetic.gate_order cimport CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE
 from tflm_cy.arithmetic.hybrid cimport has_minimum, sum_rows
 from tflm_cy.arithmetic.hybrid_neon cimport by_dots
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.row_kernels cimport RowScale
-from tflm_cy.arithmetic.lstm cimport (
-    CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE, HybridMatrix, LstmGate, LstmProjection, LstmRoom, LstmShape, lstm_step,
-)
+from tflm_cy.arithmetic.lstm cimport HybridMatrix, LstmGate, LstmProjection, LstmRoom, LstmShape, lstm_step
 from tflm_cy.arithmetic.micro.lstm cimport lstm_step_in_order
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.graph.context cimport EVERY_INPUT, MICRO, Context, Node, register

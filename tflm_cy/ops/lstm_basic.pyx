@@ -18,7 +18,6 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.conv cimport ONCE, factor_of
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.lstm_basic cimport BasicShape, basic_lstm_f32, basic_lstm_u8
@@ -26,6 +25,7 @@ from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding, rounding_of_shift
+from tflm_cy.arithmetic.sum_rescale cimport ONCE, factor_of
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.tensor cimport DYNAMIC, FLOAT32, INT16, INT32, UINT8, Tensor, is_constant
 from tflm_cy.ops.generation cimport has_dotprod

@@ -15,7 +15,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
-from tflm_cy.arithmetic.lstm cimport CELL_GATE, FORGET_GATE, OUTPUT_GATE
+from tflm_cy.arithmetic.gate_order cimport CELL_GATE, FORGET_GATE, OUTPUT_GATE
 from tflm_cy.arithmetic.lstm_gates_i8 cimport Gate8, Gates8Room, LstmGates8, Product8, step_of_8bit_gates
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.tensor cimport Tensor

@@ -12,12 +12,13 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.activation cimport fill_sigmoid
-from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.fixed_point cimport ACT_TANH, quantize_multiplier
-from tflm_cy.arithmetic.lstm cimport CELL_GATE, LstmShape
+from tflm_cy.arithmetic.gate_order cimport CELL_GATE
+from tflm_cy.arithmetic.lstm cimport LstmShape
 from tflm_cy.arithmetic.lstm_quantized cimport IntegerGate, IntegerLstm, IntegerRoom, integer_step
 from tflm_cy.arithmetic.micro.lstm_quantized cimport MicroLstm, integer_step_in_layers
 from tflm_cy.arithmetic.multipliers cimport Multiplier
+from tflm_cy.arithmetic.rounding cimport cut32
 from tflm_cy.graph.context cimport MICRO, Context, Node
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.ops.lstm_layer cimport (

@@ -2,8 +2,9 @@
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t
 
+from tflm_cy.arithmetic.gate_order cimport CELL_GATE, OUTPUT_GATE
 from tflm_cy.arithmetic.row_kernels cimport RowScale
-from tflm_cy.arithmetic.lstm cimport CELL_GATE, OUTPUT_GATE, HybridMatrix, LstmShape
+from tflm_cy.arithmetic.lstm cimport HybridMatrix, LstmShape
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.tensor cimport Tensor, type_name
 

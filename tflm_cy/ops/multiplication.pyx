@@ -14,8 +14,7 @@ Source: LiteRT:tflite/kernels/{mul,div,floor_div,floor_mod,pow}.cc.
 from libc.math cimport fabsf, roundf
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tflm_cy.arithmetic.addition cimport Range64
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT, activation_range_f32, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT, Range64, activation_range_f32, quantize_multiplier
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multiplication cimport (
     Product, Quotient, div_f32, div_q, div_s32, floor_div_blocks, floor_div_f32, floor_div_whole, floor_mod_f32, floor_mod_whole,
@@ -27,11 +26,9 @@ from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct, mul_8_in_
 from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT32, Tensor, count, same_shape, type_name
-from tflm_cy.ops.elementwise cimport (
-    Binary, check_same_type, invoke_binary, is_quantized, prepare_binary, required_input, rescale_of, second_first, whole_range,
-)
+from tflm_cy.ops.elementwise cimport Binary, invoke_binary, is_quantized, prepare_binary, rescale_of, second_first, whole_range
 from tflm_cy.ops.fused_clamp cimport fused_clamp
-from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.ops.operand cimport adopt_type, check_same_type, operand
 from tflm_cy.schema.option_slots cimport MUL_FUSED_ACTIVATION_FUNCTION
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.table cimport kernels
@@ -41,8 +38,8 @@ from tflm_cy.graph.refusal import LateRefusalError
 
 cdef Binary* prepare_operands(Context context, Node* node, Tensor** a, Tensor** b, Tensor** y, str name) except NULL:
     """Two inputs of one type, broadcast."""
-    a[0] = required_input(context, node, 0, name)
-    b[0] = required_input(context, node, 1, name)
+    a[0] = operand(context, node, 0)
+    b[0] = operand(context, node, 1)
     y[0] = context.output(node, 0)
     check_same_type(a[0], b[0], name)
     if y[0] != NULL and name != "MUL":

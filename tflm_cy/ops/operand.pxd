@@ -46,6 +46,12 @@ cdef inline int want_type_of(const Tensor* y, const Tensor* x) except -1:
     return 0
 
 
+cdef inline int check_same_type(const Tensor* a, const Tensor* b, str name) except -1:
+    if a.type != b.type:
+        raise ValueError(f"{name}: types differ: {type_name(a.type)} != {type_name(b.type)}")
+    return 0
+
+
 cdef inline int adopt_type(Tensor* y, int type) except -1:
     """Give an output the type that the operator decides, whatever the file says."""
     if y.type == type:

@@ -27,8 +27,8 @@ from tflm_cy.graph.tensor cimport (
     count, same_shape, type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
-from tflm_cy.ops.elementwise cimport Binary, Unary, check_same_type, prepare_binary, prepare_unary, required_input
-from tflm_cy.ops.operand cimport adopt_type, operand, result, want_bytes, want_element, want_type_of
+from tflm_cy.ops.elementwise cimport Binary, Unary, prepare_binary, prepare_unary
+from tflm_cy.ops.operand cimport adopt_type, check_same_type, operand, result, want_bytes, want_element, want_type_of
 from tflm_cy.schema.option_slots cimport BUCKETIZE_BOUNDARIES, FAKE_QUANT_MAX, FAKE_QUANT_MIN, FAKE_QUANT_NARROW_RANGE, FAKE_QUANT_NUM_BITS
 from tflm_cy.schema.table cimport Vector, load_u32, table_bool, table_f32, table_i32, table_vector
 from tflm_cy.simd.table cimport kernels
@@ -49,8 +49,8 @@ cdef int unsupported(const Tensor* x, str name) except -1:
 
 
 cdef int prepare_sign(Context context, Node* node) except -1:
-    cdef Tensor* x = required_input(context, node, 0, "SIGN")
-    cdef Unary* op = prepare_unary(context, node, "SIGN")
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Unary* op = prepare_unary(context, node)
     want_type_of(context.output(node, 0), x)
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>sign_of[float]
@@ -94,10 +94,10 @@ cdef int angle(Context context, Node* node) noexcept nogil:
 
 # ---- bits
 cdef Binary* prepare_bits(Context context, Node* node, str name) except NULL:
-    cdef Tensor* a = required_input(context, node, 0, name)
+    cdef Tensor* a = operand(context, node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef Binary* op
-    check_same_type(a, required_input(context, node, 1, name), name)
+    check_same_type(a, operand(context, node, 1), name)
     if y != NULL:
         adopt_type(y, a.type)
     op = prepare_binary(context, node, name)
@@ -175,7 +175,7 @@ cdef int bitcast(Context context, Node* node) noexcept nogil:
 
 # ---- buckets, fake quantization
 cdef int prepare_bucketize(Context context, Node* node) except -1:
-    cdef Tensor* x = required_input(context, node, 0, "BUCKETIZE")
+    cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef Vector given = table_vector(node.options, BUCKETIZE_BOUNDARIES)
     cdef Buckets* buckets
@@ -186,7 +186,7 @@ cdef int prepare_bucketize(Context context, Node* node) except -1:
         raise ValueError("boundaries array not provided for operation 'bucketize'.")
     if y != NULL:
         adopt_type(y, INT32)
-    cdef Unary* op = prepare_unary(context, node, "BUCKETIZE")
+    cdef Unary* op = prepare_unary(context, node)
     buckets = <Buckets*>context.persistent(sizeof(Buckets))
     values = <float*>context.persistent(4 * <size_t>given.length + 4)
     for i in range(given.length):
@@ -212,7 +212,7 @@ cdef int prepare_bucketize(Context context, Node* node) except -1:
 
 
 cdef int prepare_fake_quant(Context context, Node* node) except -1:
-    cdef Tensor* x = required_input(context, node, 0, "FAKE_QUANT")
+    cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef int bits = table_i32(node.options, FAKE_QUANT_NUM_BITS, 0)
     cdef FakeQuantization* q
@@ -224,7 +224,7 @@ cdef int prepare_fake_quant(Context context, Node* node) except -1:
         raise ValueError(f"FAKE_QUANT: num_bits {bits} is out of range")
     if y != NULL:
         adopt_type(y, x.type)
-    cdef Unary* op = prepare_unary(context, node, "FAKE_QUANT")
+    cdef Unary* op = prepare_unary(context, node)
     q = <FakeQuantization*>context.persistent(sizeof(FakeQuantization))
     q[0] = fake_quantization(table_f32(node.options, FAKE_QUANT_MIN, 0), table_f32(node.options, FAKE_QUANT_MAX, 0), bits)
     op.params = q
@@ -326,8 +326,8 @@ cdef int add_n(Context context, Node* node) noexcept nogil:
 
 # ---- complex numbers
 cdef Unary* prepare_complex(Context context, Node* node, str name) except NULL:
-    cdef Tensor* x = required_input(context, node, 0, name)
-    cdef Unary* op = prepare_unary(context, node, name)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Unary* op = prepare_unary(context, node)
     if x.type != COMPLEX64 and x.type != COMPLEX128:
         unsupported(x, name)
     if context.output(node, 0).type != (FLOAT32 if x.type == COMPLEX64 else FLOAT64):

@@ -28,8 +28,8 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, defers, regi
 from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, INT2, INT4, INT8, INT16, INT32, UINT8, Tensor, count_range, is_constant, type_name,
 )
-from tflm_cy.ops.elementwise cimport Unary, check_zero_point_0, invoke_unary, prepare_unary, required_input, rescale_of, type_limits
-from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.ops.elementwise cimport Unary, check_zero_point_0, invoke_unary, prepare_unary, rescale_of, type_limits
+from tflm_cy.ops.operand cimport adopt_type, operand
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import OwnRefusalError
@@ -55,13 +55,12 @@ cdef Channels* prepare_channels(Context context, const Tensor* shape, const Tens
 
 
 cdef int prepare_quantize(Context context, Node* node) except -1:
-    cdef str name = "QUANTIZE"
-    cdef Tensor* x = required_input(context, node, 0, name)
+    cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef Unary* op
     if y == NULL or y.scale_count < 1:
         raise ValueError("QUANTIZE: the output has no scale (output->quantization.type != kTfLiteAffineQuantization)")
-    op = prepare_unary(context, node, name)
+    op = prepare_unary(context, node)
     if x.type == FLOAT32:
         if y.scale_count > 1:
             use_quantize_channels(context, op, x, y)
@@ -171,13 +170,12 @@ cdef void flip_signs(const void* params, const void* x, void* y, int64_t n) noex
 
 
 cdef int prepare_dequantize(Context context, Node* node) except -1:
-    cdef str name = "DEQUANTIZE"
-    cdef Tensor* x = required_input(context, node, 0, name)
+    cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef Unary* op
     if y != NULL:
         adopt_type(y, FLOAT32)
-    op = prepare_unary(context, node, name)
+    op = prepare_unary(context, node)
     choose_dequantize(context, node, op, x)
     if is_constant(x):
         node.work = NULL

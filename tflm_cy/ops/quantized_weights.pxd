@@ -9,11 +9,11 @@ from libc.math cimport fabs
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conv cimport ONCE, Rescale, factor_of
 from tflm_cy.arithmetic.fixed_point cimport Range32, quantize_multiplier
 from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
 from tflm_cy.arithmetic.optimized.rounding cimport rounding_of_shift
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
+from tflm_cy.arithmetic.sum_rescale cimport ONCE, Rescale, factor_of
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name, type_size,

@@ -16,8 +16,8 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, Tensor, count, same_shape, shape_of,
     type_name,
 )
-from tflm_cy.ops.elementwise cimport check_arity, check_same_type, required_input
-from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.operand cimport adopt_type, check_same_type, operand
 
 from tflm_cy.graph.refusal import LateRefusalError
 
@@ -28,9 +28,9 @@ cdef int prepare_select(Context context, Node* node) except -1:
     cdef Tensor* x
     cdef int32_t rows[16]
     cdef int d
-    check_arity(node, 3, "SELECT")
-    c = required_input(context, node, 0, "SELECT")
-    x = required_input(context, node, 1, "SELECT")
+    expect_arity(context, node, 3, 1)
+    c = operand(context, node, 0)
+    x = operand(context, node, 1)
     if same_shape(c, x) or c.rank == 0:
         return prepare_selection(context, node, c.rank, c.dims, True, "SELECT")
     if c.rank != 1 or x.rank == 0 or c.dims[0] != x.dims[0]:
@@ -46,8 +46,8 @@ cdef int prepare_select(Context context, Node* node) except -1:
 
 cdef int prepare_select_v2(Context context, Node* node) except -1:
     cdef Tensor* c
-    check_arity(node, 3, "SELECT_V2")
-    c = required_input(context, node, 0, "SELECT_V2")
+    expect_arity(context, node, 3, 1)
+    c = operand(context, node, 0)
     return prepare_selection(context, node, c.rank, c.dims, False, "SELECT_V2")
 
 
@@ -61,9 +61,9 @@ cdef bint only_single_values(Context context, Node* node) noexcept nogil:
 
 
 cdef int prepare_selection(Context context, Node* node, int c_rank, const int32_t* c_dims, bint one_shape, str name) except -1:
-    cdef Tensor* c = required_input(context, node, 0, name)
-    cdef Tensor* x = required_input(context, node, 1, name)
-    cdef Tensor* z = required_input(context, node, 2, name)
+    cdef Tensor* c = operand(context, node, 0)
+    cdef Tensor* x = operand(context, node, 1)
+    cdef Tensor* z = operand(context, node, 2)
     cdef Tensor* y = context.output(node, 0)
     cdef Selection* plan = <Selection*>context.persistent(sizeof(Selection))
     cdef bint keep = only_single_values(context, node)

@@ -25,8 +25,8 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
-from tflm_cy.ops.elementwise cimport Values, value_space, values_of_units
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_element, want_type_of
+from tflm_cy.ops.value_space cimport Values, value_space, values_of_units
 from tflm_cy.schema.option_slots cimport (
     STABLEHLO_GATHER_COLLAPSED_SLICE_DIMS, STABLEHLO_GATHER_INDEX_VECTOR_DIM, STABLEHLO_GATHER_OFFSET_DIMS,
     STABLEHLO_GATHER_SLICE_SIZES, STABLEHLO_GATHER_START_INDEX_MAP, STABLEHLO_PAD_EDGE_PADDING_HIGH,

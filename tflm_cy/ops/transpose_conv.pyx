@@ -16,13 +16,13 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv cimport Rescale
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.hybrid cimport quantize_row_by
 from tflm_cy.arithmetic.row_kernels cimport COLUMN_BLOCK, RowKernels, RowScale
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport activation, weight8
 from tflm_cy.arithmetic.shapes cimport ConvShape
+from tflm_cy.arithmetic.sum_rescale cimport Rescale
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized, turn_filters
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name, type_size

@@ -26,10 +26,9 @@ from tflm_cy.arithmetic.unary cimport (
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
-    Unary, check_same_type, check_zero_point_0, gives_zeros, is_quantized, prepare_unary, rescale_of, required_input, type_limits,
-    use_lookup, without_scales,
+    Unary, check_zero_point_0, gives_zeros, is_quantized, prepare_unary, rescale_of, type_limits, use_lookup, without_scales,
 )
-from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.ops.operand cimport adopt_type, check_same_type, operand
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
@@ -48,12 +47,12 @@ cdef struct Root:                # SQRT and RSQRT of quantized values
 cdef Unary* prepare_function(Context context, Node* node, Tensor** x, Tensor** y, str name, bint bare=False) except NULL:
     """One input and one output of its type and shape; one scale each on int8 and (where it is quantized) int16. bare: or none at all."""
     cdef Unary* op
-    x[0] = required_input(context, node, 0, name)
+    x[0] = operand(context, node, 0)
     y[0] = context.output(node, 0)
     if y[0] == NULL:
         raise ValueError(f"{name}: the output is missing")
     check_same_type(x[0], y[0], name)
-    op = prepare_unary(context, node, name)
+    op = prepare_unary(context, node)
     if bare and without_scales(node, x[0], y[0]):
         return op
     if x[0].type == INT8 or (x[0].type == INT16 and is_quantized(x[0])):
@@ -141,12 +140,12 @@ cdef int prepare_floor(Context context, Node* node) except -1:
 
 
 cdef int prepare_neg(Context context, Node* node) except -1:
-    cdef Tensor* x = required_input(context, node, 0, "NEG")
+    cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef Unary* op
     if y != NULL:
         adopt_type(y, x.type)
-    op = prepare_unary(context, node, "NEG")
+    op = prepare_unary(context, node)
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>neg_f32
     elif x.type == FLOAT16:

@@ -2,7 +2,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.lstm cimport CELL_GATE
+from tflm_cy.arithmetic.gate_order cimport CELL_GATE
 from tflm_cy.simd.lstm_i8 cimport LstmI8, LstmI8Kernels
 
 cdef extern from "lstm_i8.h" nogil:

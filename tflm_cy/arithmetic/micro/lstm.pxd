@@ -12,7 +12,8 @@ from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.arithmetic.activation cimport logistic_f32
 from tflm_cy.arithmetic.fixed_point cimport ACT_TANH, clamp_f32
-from tflm_cy.arithmetic.lstm cimport CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE, LstmGate, LstmShape
+from tflm_cy.arithmetic.gate_order cimport CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE
+from tflm_cy.arithmetic.lstm cimport LstmGate, LstmShape
 from tflm_cy.arithmetic.micro.svdf cimport dot_in_order
 
 

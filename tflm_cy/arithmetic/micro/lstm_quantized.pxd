@@ -12,7 +12,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, uint32_t
 
 from tflm_cy.arithmetic.activation cimport Sigmoid16, logistic_s16, tanh_s16
 from tflm_cy.arithmetic.fixed_point cimport multiply
-from tflm_cy.arithmetic.lstm cimport CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE
+from tflm_cy.arithmetic.gate_order cimport CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE
 from tflm_cy.arithmetic.lstm_quantized cimport IntegerGate, IntegerLstm, IntegerRoom
 from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
 from tflm_cy.arithmetic.multipliers cimport Multiplier

@@ -10,12 +10,11 @@ from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.bias_rows cimport finish_rows
-from tflm_cy.arithmetic.conv cimport end_tap, first_tap
 from tflm_cy.arithmetic.nan_order cimport add_runs
 from tflm_cy.arithmetic.optimized.product cimport (
     Product, enter_product, finish_eigen, leave_product, multiply_rows_eigen, pack_panels,
 )
-from tflm_cy.arithmetic.shapes cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape, end_tap, first_tap
 
 
 cdef inline void gather_window(const ConvShape* g, const float* image, ptrdiff_t oy, ptrdiff_t ox, float* patch) noexcept nogil:

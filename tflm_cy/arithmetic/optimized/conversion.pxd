@@ -13,10 +13,10 @@ Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 from libc.math cimport fabsf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conversion cimport Affine, Narrow, add_wrapping, cut32, dequantize_bytes
+from tflm_cy.arithmetic.conversion cimport Affine, Narrow, dequantize_bytes
 from tflm_cy.arithmetic.fixed_point cimport clamp32
-from tflm_cy.arithmetic.fully_connected cimport round_away
 from tflm_cy.arithmetic.machine cimport product_plus
+from tflm_cy.arithmetic.rounding cimport add_wrapping, cut32, round_away_f64
 
 cdef extern from *:
     """
@@ -109,7 +109,7 @@ cdef inline void quantize_split(const void* params, const float* x, Narrow* y, i
     for i in range(quantized_blocks(&q, inverse, x, y, body), body):
         y[i] = <Narrow>clamp32(add_wrapping(cut32(ties_to_even(x[i] * inverse)), q.zero_point), q.low, q.high)
     for i in range(body, n):
-        y[i] = <Narrow>clamp32(add_wrapping(round_away(<double>x[i] / <double>q.scale), q.zero_point), q.low, q.high)
+        y[i] = <Narrow>clamp32(add_wrapping(round_away_f64(<double>x[i] / <double>q.scale), q.zero_point), q.low, q.high)
 
 
 cdef inline void lookup_split(const void* params, const uint8_t* x, uint8_t* y, int64_t n) noexcept nogil:

@@ -13,9 +13,10 @@ Source: ruy:ruy/kernel_arm64.cc (Kernel8bitNeon).
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, int64_t
 
-from tflm_cy.arithmetic.conv cimport Rescale, position_sums, rescale_sums, subtract_weight_zero
-from tflm_cy.arithmetic.product_s16 cimport accumulate_one, activation, shift_values, weight8
+from tflm_cy.arithmetic.conv cimport position_sums
+from tflm_cy.arithmetic.product_s16 cimport accumulate_one, activation, shift_values, subtract_weight_zero, weight8
 from tflm_cy.arithmetic.shapes cimport ConvShape
+from tflm_cy.arithmetic.sum_rescale cimport Rescale, rescale_sums
 
 cdef enum:
     HALF = 8

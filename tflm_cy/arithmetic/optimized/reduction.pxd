@@ -10,7 +10,6 @@ Source: LiteRT:tflite/kernels/internal/optimized/{reduce.h,optimized_ops.h}; Eig
 from libc.math cimport NAN
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conversion cimport add_wrapping, round_away
 from tflm_cy.arithmetic.eigen cimport fold8
 from tflm_cy.arithmetic.fixed_point cimport clamp32, quantize_multiplier, wrap32
 from tflm_cy.arithmetic.lookup cimport truncate
@@ -20,6 +19,7 @@ from tflm_cy.arithmetic.nan_order cimport add_after, add_first
 from tflm_cy.arithmetic.optimized.reduction_neon cimport aligned_start_neon, row_sum_neon
 from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_PROD, MAX_AXES, FoldShape, advance, fold, narrow, neutral
 from tflm_cy.arithmetic.rescale cimport ready, ready_up, rescale
+from tflm_cy.arithmetic.rounding cimport add_wrapping, round_away
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 cdef enum:

@@ -9,8 +9,8 @@ Source: ruy:ruy/{kernel_arm64.cc,apply_multiplier.cc}; LiteRT:tflite/kernels/cpu
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t
 
-from tflm_cy.arithmetic.conv cimport HALVES_UP, ONCE
 from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.sum_rescale cimport HALVES_UP, ONCE
 
 
 cdef inline int gemm_rounding(ptrdiff_t channels, ptrdiff_t positions, ptrdiff_t depth, bint eight_bits) noexcept nogil:

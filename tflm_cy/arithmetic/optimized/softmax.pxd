@@ -10,7 +10,6 @@ Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 from libc.math cimport expf, isfinite, isnan, logf
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from tflm_cy.arithmetic.conversion cimport add_wrapping
 from tflm_cy.arithmetic.eigen cimport eigen_exp, whole_vectors
 from tflm_cy.arithmetic.fixed_point cimport clamp32, multiply, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport saturate_8, truncate
@@ -19,6 +18,7 @@ from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.optimized.conversion cimport ties_to_even
 from tflm_cy.arithmetic.optimized.reduction cimport aligned_start, sum_of_row
 from tflm_cy.arithmetic.optimized.reduction_neon cimport largest_neon
+from tflm_cy.arithmetic.rounding cimport add_wrapping
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.arithmetic.softmax cimport input8, output8, row_maximum

@@ -16,7 +16,7 @@ from libc.math cimport INFINITY, NAN, isnan, roundf
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, uint16_t, uint32_t
 
-from tflm_cy.arithmetic.conversion cimport cut32
+from tflm_cy.arithmetic.rounding cimport cut32
 from tflm_cy.arithmetic.xnnpack.requantize cimport rintf
 
 cdef extern from "<math.h>" nogil:

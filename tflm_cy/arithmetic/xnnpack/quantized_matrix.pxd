@@ -13,9 +13,10 @@ values, `sums` for two of n.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t
 
-from tflm_cy.arithmetic.conv cimport subtract_weight_zero
 from tflm_cy.arithmetic.multipliers cimport Requantize, Scaling
-from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, accumulate_two, shift_values, sum_values, weight8
+from tflm_cy.arithmetic.product_s16 cimport (
+    LONGEST_8BIT, accumulate_one, accumulate_two, shift_values, subtract_weight_zero, sum_values, weight8,
+)
 from tflm_cy.arithmetic.xnnpack.dynamic_range cimport fmaf, quantize_row, scale_sums
 from tflm_cy.arithmetic.xnnpack.requantize cimport byte8, requantize_sums
 

@@ -10,12 +10,13 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv cimport Rescale, gather_patch, rescale_sums
+from tflm_cy.arithmetic.conv cimport gather_patch
 from tflm_cy.arithmetic.multipliers cimport Factor
 from tflm_cy.arithmetic.row_kernels cimport (
     COLUMN_BLOCK, RESCALE_ADDED, RESCALE_BIAS, RESCALE_CONSTANTS, RESCALE_LEFT, RESCALE_LOST, RESCALE_SHIFT, RESCALE_VALUE, RowKernels,
 )
 from tflm_cy.arithmetic.shapes cimport ConvShape
+from tflm_cy.arithmetic.sum_rescale cimport Rescale, rescale_sums
 from tflm_cy.graph.context cimport Context
 from tflm_cy.ops.kernels.rows_i16 cimport longest_sum
 from tflm_cy.simd.table cimport row_kernels

@@ -17,8 +17,8 @@ from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.xnnpack.product_order cimport ONE_CHAIN
 from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_CLAMP, EPILOGUE_PRELU_SIGNED, Context, Node
-from tflm_cy.ops.elementwise cimport channels_of
 from tflm_cy.ops.kernels.packed cimport plan_packed, request_workers, reserve_packed, run_packed, run_packed_range
+from tflm_cy.ops.value_space cimport channels_of
 from tflm_cy.simd.conv_f32 cimport ConvF32, EpilogueF32
 from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32
 

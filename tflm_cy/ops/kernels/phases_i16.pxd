@@ -11,8 +11,8 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.conv cimport Rescale
 from tflm_cy.arithmetic.shapes cimport ConvShape
+from tflm_cy.arithmetic.sum_rescale cimport Rescale
 from tflm_cy.graph.context cimport Context
 from tflm_cy.ops.kernels.columns_i16 cimport POSITIONS_16, ColumnsI16, multiply_columns_i16, plan_columns_i16, sums_at
 from tflm_cy.simd.table cimport row_kernels

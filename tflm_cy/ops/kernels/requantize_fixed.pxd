@@ -11,9 +11,9 @@ multipliers, which nothing has filled in yet, as well.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, uint8_t
 
-from tflm_cy.arithmetic.conv cimport Rescale
 from tflm_cy.arithmetic.multipliers cimport Factor
 from tflm_cy.arithmetic.shapes cimport ConvShape
+from tflm_cy.arithmetic.sum_rescale cimport Rescale
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport INT8, INT32, UINT8, Tensor, count, is_constant
 from tflm_cy.ops.quantized_weights cimport ROUND_ONCE, Multipliers, are_below, are_small, fill_factors, own_factors

@@ -20,8 +20,9 @@ from tflm_cy.arithmetic.xnnpack.half_neon cimport (
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, Tensor, type_name
-from tflm_cy.ops.elementwise cimport Unary, Values, prepare_unary, share_single, values_of_units
+from tflm_cy.ops.elementwise cimport Unary, prepare_unary
 from tflm_cy.ops.generation cimport generation
+from tflm_cy.ops.value_space cimport Values, share_single, values_of_units
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE
 from tflm_cy.schema.table cimport table_bool
@@ -45,7 +46,7 @@ cdef HalfFunction form(HalfFunction x86, HalfFunction wide, HalfFunction fp16) e
 
 cdef HalfMapping* prepare_function(Context context, Node* node, HalfFunction function, UnaryKernel run) except NULL:
     cdef str name = context.operator_name(node)
-    cdef Unary* unary = prepare_unary(context, node, name)
+    cdef Unary* unary = prepare_unary(context, node)
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef HalfMapping* m = <HalfMapping*>context.persistent(sizeof(HalfMapping))

@@ -27,9 +27,10 @@ from tflm_cy.arithmetic.xnnpack.unary cimport Function8, Parameters, logistic8_a
 from tflm_cy.arithmetic.xnnpack.unary_neon cimport logistic8_neon
 from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_CLAMP, EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, FUSED_GATE, Context, Node, epilogue_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
-from tflm_cy.ops.elementwise cimport (
-    Binary, Values, channels_of, check_arity, prepare_binary, required_input, share_single, share_values, values_of_units,
-)
+from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.elementwise cimport Binary, prepare_binary, share_values
+from tflm_cy.ops.operand cimport operand
+from tflm_cy.ops.value_space cimport Values, channels_of, share_single, values_of_units
 from tflm_cy.ops.xnnpack.definitions cimport definitions, of_form
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport check_rank
@@ -121,8 +122,8 @@ cdef Binary* prepare_clamped(Context context, Node* node, BinaryKernel kernel, b
 
 cdef int repeated(Context context, Node* node) except -2:
     """The operand that repeats along the innermost axis, -1: neither. XNNPACK's kernel holds it in a register."""
-    cdef Tensor* a = required_input(context, node, 0, context.operator_name(node))
-    cdef Tensor* b = required_input(context, node, 1, context.operator_name(node))
+    cdef Tensor* a = operand(context, node, 0)
+    cdef Tensor* b = operand(context, node, 1)
     return repeated_operand(a.rank, a.dims, b.rank, b.dims)
 
 
@@ -159,7 +160,7 @@ cdef int prepare_squared_difference(Context context, Node* node) except -1:
 # ---- x * LOGISTIC(x)
 cdef int prepare_gate(Context context, Node* node) except -1:
     cdef int i = 0 if node.inputs[0] >= 0 else 1
-    cdef Tensor* x = required_input(context, node, i, "MUL")
+    cdef Tensor* x = operand(context, node, i)
     cdef Tensor* y = context.output(node, 0)
     cdef Gate* gate = <Gate*>context.persistent(sizeof(Gate))
     if x.type != FLOAT32 or y.type != FLOAT32:
@@ -235,7 +236,7 @@ cdef int scalar_constant(Context context, Node* node) except -2:
     cdef Tensor* tensor
     cdef int i
     for i in range(1, -1, -1):
-        tensor = required_input(context, node, i, context.operator_name(node))
+        tensor = operand(context, node, i)
         if is_constant(tensor) and count(tensor) == 1 and tensor.type == FLOAT32:
             return i
     return -1
@@ -252,7 +253,7 @@ cdef int prepare_clamp(Context context, Node* node, int i, float low, float high
     cdef Tensor* x = context.input(node, i)
     cdef Tensor* y = context.output(node, 0)
     cdef Clamp* op = <Clamp*>context.persistent(sizeof(Clamp))
-    check_arity(node, 2, context.operator_name(node))
+    expect_arity(context, node, 2, 1)
     if x.type != FLOAT32 or y.type != FLOAT32:
         raise ValueError(f"{context.operator_name(node)}: types {type_name(x.type)} -> {type_name(y.type)} are not supported")
     check_rank(x, context.operator_name(node))

@@ -16,8 +16,9 @@ from tflm_cy.arithmetic.xnnpack.unary cimport (
 from tflm_cy.arithmetic.xnnpack.unary_neon cimport elu8_neon, logistic8_neon, neg8_neon
 from tflm_cy.graph.context cimport EPILOGUE_CLAMP, EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, Context, Node, epilogue_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, type_name
-from tflm_cy.ops.elementwise cimport Unary, Values, prepare_unary, share_function, share_single, values_of_units
+from tflm_cy.ops.elementwise cimport Unary, prepare_unary, share_function
 from tflm_cy.ops.generation cimport generation
+from tflm_cy.ops.value_space cimport Values, share_single, values_of_units
 from tflm_cy.ops.xnnpack.definitions cimport definitions, of_form
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE, LEAKY_RELU_ALPHA
@@ -177,7 +178,7 @@ cdef UnaryKernel loop_of(Function8 f) noexcept:
 
 cdef Mapping* prepare_shapes(Context context, Node* node) except NULL:
     cdef str name = context.operator_name(node)
-    cdef Unary* unary = prepare_unary(context, node, name)
+    cdef Unary* unary = prepare_unary(context, node)
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef Mapping* m = <Mapping*>context.persistent(sizeof(Mapping))

@@ -16,10 +16,9 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/opera
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tflm_cy.arithmetic.conv cimport padded_row
 from tflm_cy.arithmetic.multipliers cimport Requantize, Scaling
 from tflm_cy.arithmetic.product_f32 cimport Run
-from tflm_cy.arithmetic.shapes cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape, padded_row
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.arithmetic.xnnpack.product_order cimport transposed_positions
 from tflm_cy.arithmetic.xnnpack.quantized_conv cimport (

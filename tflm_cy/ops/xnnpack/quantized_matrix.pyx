@@ -17,11 +17,10 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgr
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
-from tflm_cy.arithmetic.conv cimport padded_row
 from tflm_cy.arithmetic.half cimport half_to_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Requantize, Scaling
-from tflm_cy.arithmetic.shapes cimport matrix_shape
+from tflm_cy.arithmetic.shapes cimport matrix_shape, padded_row
 from tflm_cy.arithmetic.xnnpack.blockwise cimport FOUR_SUMS, ONE_SUM, ONE_SUM_VNNI, SUMMED, Blocks, cut, fill_sums, multiply_blockwise
 from tflm_cy.arithmetic.xnnpack.dynamic_range cimport ROWS_NEON
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, cpu_has_avx512vnni
