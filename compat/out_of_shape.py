@@ -1,6 +1,6 @@
 """Differences of `python -m compat --placeholders` that we want: shapes that do not belong together, branches and loops."""
 
-from .causes import assigns_another_shape, lacks_room_for_sums, reduces_nothing
+from .causes import assigns_another_shape, lacks_room_for_sums, makes_of_nothing
 from .deviation import Deviation
 
 DEFAULT = ("AUTO", "BUILTIN")
@@ -131,7 +131,7 @@ OUT_OF_SHAPE = (
     *(
         Deviation(
             "TFLite_Detection_PostProcess/*/fast, *#*",
-            f"invoke 0, output {output}: float32 *",
+            f"invoke ?, output {output}: float32 *",
             "where fewer boxes than wanted are found the other boxes and scores are 0; TensorFlow returns memory that nobody wrote",
         )
         for output in (0, 1, 2)
@@ -247,12 +247,33 @@ OUT_OF_SHAPE = (
             "FULLY_CONNECTED: keep_num_dims wants rows of *, the input has the shape [*, 0].*",
         )
     ),
+    *(
+        Deviation(
+            "GRAPH/*, to none: *#*",
+            "invoke 1, output ?: *",
+            "a reduction of nothing gives zeros, or a quantized sum its zero point; TensorFlow returns memory that nobody wrote",
+            modes,
+            text,
+            makes_of_nothing(*operators),
+        )
+        for modes, text, operators in (
+            (DEFAULT, "*", ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")),
+            (("BUILTIN_WITHOUT_DEFAULT_DELEGATES",), "*SUM(*int8[*", ("SUM",)),
+        )
+    ),
     Deviation(
         "GRAPH/*, to none: *#*",
         "invoke 1, output ?: *",
-        "a reduction of nothing gives zeros, or a quantized sum its zero point; TensorFlow returns memory that nobody wrote",
-        DEFAULT,
-        cause=reduces_nothing,
+        "a transposed convolution of nothing is its bias, as in the reference; TensorFlow's optimized kernel adds it to memory that "
+        "nobody wrote",
+        NOT_REFERENCE,
+        cause=makes_of_nothing("TRANSPOSE_CONV"),
+    ),
+    Deviation(
+        "*, to none: last#*",
+        "raised RuntimeError in invoke: Invalid tensor index *  <>  raised RuntimeError in allocate_tensors: CONV_2D: input_channel % *",
+        "a hybrid convolution of an image without channels is refused when it is allocated; TensorFlow's kernel looks for scratch "
+        "tensors whose numbers nobody wrote",
     ),
     Deviation(
         "NumericVerify/*/constant, to none: *#*",
@@ -260,7 +281,7 @@ OUT_OF_SHAPE = (
         "fewer reference values than values are refused; TensorFlow looks at them in the first run only",
     ),
     Deviation(
-        "LSTM/hybrid_i8/sparse *, to none: *#*",
+        "*LSTM/hybrid_i8/sparse*, to none: *#*",
         "1 <> 0 invokes",
         "sparse weights are refused where they are not the blocks of 16 columns of LSTM's one step; TensorFlow reads what is stored "
         "as if they were, or as dense ones, beyond the end",
