@@ -13,6 +13,7 @@ from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 cdef enum:
     PADDED_RANK = 16
     SHORT_ROW = 512              # bytes; rows up to this are copied between borders that are already there
+    FILLED = 8192                # bytes of rows that are filled before they are copied to: they stay in the cache
 
 cdef struct Padding:             # dimensions without a border, behind all others, are merged into `run`
     int rank
@@ -61,6 +62,18 @@ cdef inline void pad_tensor(const Padding* p, char* dst, const char* src) noexce
         memmove(dst, src, p.run)
 
 
+cdef inline void pad_rows(const Padding* p, int d, int64_t first, int64_t end, char* dst, const char* src) noexcept nogil:
+    """Short rows, some at a time."""
+    cdef int64_t step = p.step[d]
+    cdef int64_t together = max(FILLED // max(step, <int64_t>1), <int64_t>1)
+    cdef int64_t some
+    while first < end:
+        some = min(together, end - first)
+        fill(dst + first * step, some * step, p.value, p.value_size)
+        copy_runs(dst + first * step + p.before[d + 1] * p.run, step, src + first * p.source[d], p.source[d], p.size[d + 1] * p.run, some)
+        first += some
+
+
 cdef inline void pad_axis(const Padding* p, int d, int64_t first, int64_t end, char* dst, const char* src) noexcept nogil:
     """Some of an axis' steps: the border in front of the first one, the inside one axis further in, the border behind the last one."""
     cdef int64_t step = p.step[d]
@@ -72,9 +85,7 @@ cdef inline void pad_axis(const Padding* p, int d, int64_t first, int64_t end, c
         if first < end:
             memmove(dst + first * p.run, src + first * p.run, (end - first) * p.run)
     elif d == p.rank - 2 and p.apart and step <= SHORT_ROW:
-        fill(dst + first * step, (end - first) * step, p.value, p.value_size)
-        copy_runs(
-            dst + first * step + p.before[d + 1] * p.run, step, src + first * p.source[d], p.source[d], p.size[d + 1] * p.run, end - first)
+        pad_rows(p, d, first, end, dst, src)
     else:
         for i in range(first, end):
             pad_axis(p, d + 1, 0, p.size[d + 1], dst + i * step, src + i * p.source[d])
