@@ -70,11 +70,12 @@ def warm(interpreter):
 
 @shares
 def test_many_invokes():
-    wanted = outputs(ready(threads=1))
-    interpreter = ready()
-    before = pool.state()["jobs"]
-    assert all(outputs(interpreter) == wanted for _ in range(1000))
-    assert pool.state()["jobs"] - before > 1000
+    """Short ones wake workers only where they follow each other closely (CLOSE_NS), which slow builds do not; long ones always do."""
+    for blob, invokes in ((BLOB, 1000), (chain(20), 100)):
+        wanted, interpreter = outputs(ready(blob, 1)), ready(blob)
+        before = pool.state()["jobs"]
+        assert all(outputs(interpreter) == wanted for _ in range(invokes))
+    assert pool.state()["jobs"] - before > 100
 
 
 def chain(length):
