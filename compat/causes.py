@@ -76,17 +76,21 @@ def assigns_another_shape(case):
     return any(first[t] != later[t] for t in assigned)
 
 
-def reduces_nothing(case):
-    """A reduction has an empty input, and an output that is not, at the last feed.
+def makes_of_nothing(*operators):
+    """The cause that one of these operators has an empty input, and an output that is not, at the last feed.
 
-    TensorFlow's delegate then leaves the output as it is: what lay there before is read."""
-    shapes = _allocated(case, case.feeds[-1])
-    ends = [
-        (shapes[node["inputs"][0]], shapes[node["outputs"][0]])
-        for model, graph, node in _nodes(case, "MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")
-        if graph is model["subgraphs"][0]
-    ]
-    return any(prod(x) == 0 and prod(y) > 0 for x, y in ends)
+    TensorFlow's delegate leaves the output of such a reduction as it is: what lay there before is read."""
+
+    def holds(case):
+        shapes = _allocated(case, case.feeds[-1])
+        ends = [
+            ([shapes[t] for t in node["inputs"] if t >= 0], shapes[node["outputs"][0]])
+            for model, graph, node in _nodes(case, *operators)
+            if graph is model["subgraphs"][0]
+        ]
+        return any(prod(y) > 0 and any(prod(x) == 0 for x in inputs) for inputs, y in ends)
+
+    return holds
 
 
 def lacks_room_for_sums(case):

@@ -1,6 +1,6 @@
 """Differences of `python -m compat --placeholders` that we want: shapes that do not belong together, branches and loops."""
 
-from .causes import assigns_another_shape, lacks_room_for_sums, reduces_nothing
+from .causes import assigns_another_shape, lacks_room_for_sums, makes_of_nothing
 from .deviation import Deviation
 
 DEFAULT = ("AUTO", "BUILTIN")
@@ -247,12 +247,27 @@ OUT_OF_SHAPE = (
             "FULLY_CONNECTED: keep_num_dims wants rows of *, the input has the shape [*, 0].*",
         )
     ),
+    *(
+        Deviation(
+            "GRAPH/*, to none: *#*",
+            "invoke 1, output ?: *",
+            "a reduction of nothing gives zeros, or a quantized sum its zero point; TensorFlow returns memory that nobody wrote",
+            modes,
+            text,
+            makes_of_nothing(*operators),
+        )
+        for modes, text, operators in (
+            (DEFAULT, "*", ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")),
+            (("BUILTIN_WITHOUT_DEFAULT_DELEGATES",), "*SUM(*int8[*", ("SUM",)),
+        )
+    ),
     Deviation(
         "GRAPH/*, to none: *#*",
         "invoke 1, output ?: *",
-        "a reduction of nothing gives zeros, or a quantized sum its zero point; TensorFlow returns memory that nobody wrote",
-        DEFAULT,
-        cause=reduces_nothing,
+        "a transposed convolution of nothing is its bias, as in the reference; TensorFlow's optimized kernel adds it to memory that "
+        "nobody wrote",
+        NOT_REFERENCE,
+        cause=makes_of_nothing("TRANSPOSE_CONV"),
     ),
     Deviation(
         "*, to none: last#*",
