@@ -10,8 +10,8 @@ invoke. The zero point becomes known when an image is quantized: weights are pac
 Threads share the output rows of the images; each quantizes an image for itself.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-from libc.string cimport memset
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.hybrid cimport sum_rows
 from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, HybridScaling
@@ -40,6 +40,9 @@ cdef extern from *:
     """
     bint begin_once "tflm_cy_begin"(int* state) noexcept nogil     # state: 1 while it is still to be done
     void end_once "tflm_cy_done"(int* state) noexcept nogil
+
+cdef enum:
+    REPEATED = 8                 # bytes that are written at once, of a value that fewer of them repeat
 
 cdef struct HybridI8:
     HybridScaling out
@@ -251,15 +254,21 @@ cdef inline void run_band(
 
 cdef inline void repeat_values(const int16_t* q, ptrdiff_t n, ptrdiff_t times, int8_t* y) noexcept nogil:
     """Each value so many times, as a byte."""
-    cdef ptrdiff_t i, j
+    cdef ptrdiff_t i
+    cdef uint64_t eight
     if times == 2:
         for i in range(n):
             y[2 * i] = <int8_t>q[i]
             y[2 * i + 1] = <int8_t>q[i]
         return
+    if times <= REPEATED:                        # written over by those that follow
+        for i in range(n - REPEATED if n > REPEATED else 0):
+            eight = <uint64_t><uint8_t>q[i] * <uint64_t>0x0101010101010101
+            memcpy(y, &eight, REPEATED)
+            y += times
+        n, q = min(n, <ptrdiff_t>REPEATED), q + max(n - REPEATED, <ptrdiff_t>0)
     for i in range(n):
-        for j in range(times):
-            y[j] = <int8_t>q[i]
+        memset(y, <int8_t>q[i], times)
         y += times
 
 
