@@ -109,11 +109,18 @@ cdef void pixels_conv_f32_unfused(
 
 
 cdef void find_channels32(Taps32* t, ptrdiff_t multiplier, ptrdiff_t c) noexcept nogil:
-    """The input channels of the output channels from c on."""
+    """The input channels of the output channels from c on, counted from the first one's; lanes behind the last channel repeat it."""
+    cdef ptrdiff_t place = c % multiplier        # among the output channels of an input channel
+    cdef int32_t channel = 0
     cdef ptrdiff_t l
     for l in range(VL):
-        t.order[l] = <int32_t>(min(c % multiplier + l, c % multiplier + t.n - 1) / multiplier)
-    t.needed = t.order[VL - 1] + 1
+        t.order[l] = channel
+        if l + 1 < t.n:
+            place += 1
+            if place == multiplier:
+                place = 0
+                channel += 1
+    t.needed = channel + 1
 
 
 cdef bint run_depthwise_f32_unfused(const DepthwiseF32Unfused* d, const float* x, float* y) noexcept nogil:
