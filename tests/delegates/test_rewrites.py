@@ -7,7 +7,7 @@ from tflm_cy.ops.generation import generation_name
 from compat.builder import Model, Tensor
 from tests import harness
 from tests.machine import AARCH64
-from tflm_cy import OpResolverType
+from tflm_cy import Interpreter, OpResolverType
 
 RNG = np.random.default_rng(5)
 X = (RNG.standard_normal((15, 40)) * 3).astype(np.float32)
@@ -112,6 +112,32 @@ def test_same_padding_below_zero_is_named():
     assert (quirk["node"], quirk["rule"]) == (0, "padding below zero")
     _, right = run(model, np.ones((1, 12, 12, 1), np.float32), experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     assert (right == 11).all()
+
+
+@pytest.mark.parametrize("multiplier", [1, 3])
+def test_no_images_below_zero_are_written_nowhere(multiplier):
+    """The one position that stands for all others of such a window is not computed where there is none."""
+    x, y = Tensor([2, 6, 4, 9], "float32"), Tensor([2, 2, 2, 9 * multiplier], "float32")
+    constants = [
+        Tensor.constant(np.ones(shape, np.float32)) for shape in ((1, 1, 3, 9 * multiplier), (9 * multiplier,))
+    ]
+    options = {
+        "stride_h": 3,
+        "stride_w": 2,
+        "dilation_w_factor": 2,
+        "dilation_h_factor": 1,
+        "depth_multiplier": multiplier,
+    }
+    interpreter = Interpreter(
+        model_content=Model.single("DEPTHWISE_CONV_2D", [x, *constants], [y], **options).to_bytes()
+    )
+    for images in (2, 0, 3, 0, 0):
+        interpreter.resize_tensor_input(0, [images, 6, 4, 9])
+        interpreter.allocate_tensors()
+        interpreter.set_tensor(0, np.ones([images, 6, 4, 9], np.float32))
+        interpreter.invoke()
+        got = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+        assert got.shape == (images, 2, 2, 9 * multiplier) and (got == 1).all()
 
 
 def test_other_modes_have_no_quirks():

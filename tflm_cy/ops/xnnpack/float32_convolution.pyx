@@ -111,7 +111,7 @@ cdef int finish_window(Context context, Node* node, Convolution* op) except -1:
     if misfit:
         raise OwnRefusalError(misfit_text(g, context.operator_name(node)))
     refuse_other_rank(context.input(node, 0), 4, context.operator_name(node))
-    if padding == SAME and wraps_around(g):
+    if padding == SAME and g.batches > 0 and wraps_around(g):        # then one position is computed, and repeated
         move_outside(g)
         op.outside = True
     return 0
