@@ -53,6 +53,7 @@ cdef enum:
     LONG_ROW32 = 12              # positions of an output row within the image, from which on the edges are apart
     SPARSE_ROW32 = 6             # the same with strides, where more would be copied
     UPRIGHT32 = 6                # output rows, below which they are not
+    NARROW32 = 8                 # positions of a row of a grouped convolution, up to which its columns are computed instead
 
 
 cdef ptrdiff_t panel_vectors32(const ConvF32* c, ptrdiff_t panel) noexcept nogil:
@@ -151,12 +152,18 @@ cdef bint plan_windows32(ConvF32* c) noexcept nogil:
 
 
 cdef void plan_edges32(ConvF32* c) noexcept nogil:
+    """Columns of the output at the sides are computed upright; of a grouped convolution all of them, if there are few: each call is for one group."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t reach = (g.kw - 1) * g.dilation_w + 1
     cdef ptrdiff_t rows = (g.oh - 1) * g.stride_h + c.lines
     cdef ptrdiff_t left = (g.pad_w + g.stride_w - 1) / g.stride_w
     cdef ptrdiff_t inside = (g.iw - reach + g.pad_w) / g.stride_w + 1 - left if reach <= g.iw else 0
     inside = min(inside, g.ow - left)
+    if g.groups > 1 and g.ow <= NARROW32 and g.ow < g.oh and g.oh >= UPRIGHT32 and not is_one_row32(g):
+        c.left = g.ow
+        c.scratch_bytes += padded_bytes32(rows * edge_pixels32(c, c.left) * g.ic)
+        c.scratch_bytes += padded_bytes32(c.width * g.ic) * c.lines if c.direct else 0
+        return
     if c.direct or g.groups > 1 or inside < (SPARSE_ROW32 if g.stride_w > 1 else LONG_ROW32) or g.oh < UPRIGHT32:
         return
     c.left = left
@@ -288,7 +295,7 @@ cdef void run_edges32(const ConvF32* c, Window32* t, const float* image, float* 
     t.row = g.stride_w * g.ic * <ptrdiff_t>sizeof(float)
     t.y_row = c.y_row
     t.y_apart = 1
-    for oy in range(g.oh):
+    for oy in range(g.oh if inside > 0 else 0):
         set_stretches32(c, True, image, oy, zeros, (c.left * g.stride_w - g.pad_w) * g.ic, t.stretches)
         multiply_row32(c, t, inside, c.packed, y + (oy * g.ow + c.left) * c.y_row)
 
@@ -305,7 +312,9 @@ cdef void run_edge32(
     cdef ptrdiff_t ix = max(start, <ptrdiff_t>0)
     cdef ptrdiff_t pixels = min(start + width, g.iw) - ix
     cdef ptrdiff_t per_row = c.stretches / g.kh
-    cdef ptrdiff_t i, iy, ky, kx
+    cdef ptrdiff_t group_floats = (g.kh * g.kw * g.group_ic + 1) * c.vectors * VL
+    cdef ptrdiff_t i, iy, ky, kx, group
+    cdef const float* at
     memset(own, 0, rows * width * g.ic * sizeof(float))
     for i in range(rows if pixels > 0 else 0):
         iy = i - g.pad_h
@@ -315,10 +324,12 @@ cdef void run_edge32(
     t.y_row = g.ow * c.y_row
     t.y_apart = g.ow
     for i in range(count):
-        for ky in range(g.kh):
-            for kx in range(per_row):
-                t.stretches[ky * per_row + kx] = own + (ky * g.dilation_h * width + i * g.stride_w + kx * g.dilation_w) * g.ic
-        multiply_row32(c, t, g.oh, c.packed, y + (first + i) * c.y_row)
+        for group in range(g.groups):
+            at = own + i * g.stride_w * g.ic + group * g.group_ic
+            for ky in range(g.kh):
+                for kx in range(per_row):
+                    t.stretches[ky * per_row + kx] = at + (ky * g.dilation_h * width + kx * g.dilation_w) * g.ic
+            multiply_row32(c, t, g.oh, c.packed + group * group_floats, y + (first + i) * c.y_row + group * (g.oc / g.groups))
 
 
 cdef void run_gathered32(const ConvF32* c, Window32* t, const float* x, float* windows, float* y) noexcept nogil:
