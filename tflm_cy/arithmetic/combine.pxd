@@ -71,15 +71,16 @@ cdef inline Number multiplied_left(Number a, Number b) noexcept nogil:
     cdef uint32_t distance = <uint32_t><int64_t>b
     cdef uint16_t short_distance = <uint16_t>distance
     cdef uint16_t short_product
-    cdef uint32_t product
+    cdef uint32_t product, sign
     if sizeof(Number) <= 2:                      # in 16 bits throughout, for more lanes
         short_product = shifted_short(<uint16_t>a, short_distance)
         short_product = <uint16_t>0 if short_distance & 0xE0 else short_product
         if sizeof(Number) == 2:
             short_product = <uint16_t>(0 - short_product) if short_distance & 256 else short_product
         return <Number>short_product
-    product = 0 if (distance & 255) > 128 else <uint32_t>a << min(distance & 255, <uint32_t>31)
-    return <Number>(0 - product if distance & 256 else product)
+    product = (<uint32_t>a << min(distance & 255, <uint32_t>31)) & (0 - <uint32_t>((distance & 255) <= 128))
+    sign = 0 - (distance >> 8 & 1)
+    return <Number>((product ^ sign) - sign)
 
 
 cdef inline void shift_left(const Number* a, const Number* b, Number* y, int64_t n) noexcept nogil:
