@@ -5,6 +5,7 @@ want = [0, 9] if AARCH64 else [1, 9]
 compiler_for("the library that counts")       # its command, or the test is skipped
 take_product_rules(monkeypatch, "one", 0, 0)  # float32 products as on some Arm core
 
+@delegated                # of the default delegate alone
 @of_x86_64                # the expected bytes are spelled out for x86-64; `python -m compat.arm` compares aarch64's with TensorFlow
 def test_...
 """
@@ -15,10 +16,16 @@ import shutil
 
 import pytest
 
+from tflm_cy.ops import generation
+
 AARCH64 = platform.machine() in ("aarch64", "arm64")
 of_x86_64 = pytest.mark.skipif(
     AARCH64, reason="what is expected here is x86-64's order of sums, or which NaN stays there"
 )
+
+
+# For nodes of the default delegate, or expectations that are its own.
+delegated = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
 
 
 def take_product_rules(monkeypatch, row, positions, width):

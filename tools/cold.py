@@ -65,9 +65,9 @@ def attributes(text: str) -> dict[str, str]:
 def mark_cold(text: str) -> str:
     """The text with the attributes in the declarations of these functions."""
     marks = attributes(text)
-    for name, mark in marks.items():
-        if "noinline" in mark:
-            text = re.sub(rf"^static CYTHON_INLINE (?=[^;{{]*?\b{name}\()", "static ", text, flags=re.M)
+    apart = "|".join(name for name, mark in marks.items() if "noinline" in mark)
+    if apart:
+        text = re.sub(rf"^static CYTHON_INLINE (?=[^;{{]*?\b(?:{apart})\()", "static ", text, flags=re.M)
     return PROTOTYPE.sub(
         lambda match: f"{match[1]} __attribute__(({marks[match[2]]})){match[3]}" if match[2] in marks else match[0],
         text,

@@ -4,7 +4,7 @@ Type labels: float32, int8, uint8, int16x8 (int16 activations, int8 weights), in
 (float32 activations, integer weights).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -83,11 +83,14 @@ _COMMON = ("random", "per channel", "special", "zero batch", "pointwise")
 @cases("DEPTHWISE_CONV_2D", dtypes=("hybrid_i8",), variants=("per channel", "zero input"))
 @cases("DEPTHWISE_CONV_2D", dtypes=("float32", "int8", "int16x8"), variants=("no bias",))
 @cases("CONV_2D", dtypes=("float32", "int8"), variants=("no bias",))
+@cases("DEPTHWISE_CONV_2D", dtypes=("float32", "int8", "hybrid_i8"), variants=("narrow",))
 def convolution(d):
     dtype, weight_type = _ACTIVATION_TYPE.get(d.dtype, d.dtype), _WEIGHT_TYPE.get(d.dtype, d.dtype)
     window = Window.draw(d)
     if d.variant == "pointwise":
         window = Window(window.h, window.w, (1, 1), (1, 1), (1, 1), window.padding)
+    if d.variant == "narrow":  # rows of a few positions, of which there are many
+        window = replace(window, h=d.side(9, 24))
     batch = 0 if d.variant == "zero batch" else d.between(1, 2)
     input_channels, options = d.channels(1, 9), {**window.options(), **window.dilation_options()}
     if d.op == "CONV_2D":
@@ -96,7 +99,7 @@ def convolution(d):
         weight_shape = [channels, *window.kernel, input_channels]
         input_channels *= groups
     else:
-        groups, options["depth_multiplier"] = input_channels + 1, d.between(1, 3)
+        groups, options["depth_multiplier"] = input_channels + 1, d.between(1, 3) + (d.variant == "narrow")
         channels, axis = input_channels * options["depth_multiplier"], 3
         weight_shape = [1, *window.kernel, channels]
     x = d.tensor([batch, window.h, window.w, input_channels], dtype)

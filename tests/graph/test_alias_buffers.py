@@ -5,10 +5,10 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests import harness
+from tests.machine import delegated
 from tflm_cy import Interpreter, OpResolverType
-from tflm_cy.ops import generation
 
-pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+pytestmark = delegated
 RNG = np.random.default_rng(8)
 SHAPE = [1, 9, 11, 7]
 X = RNG.standard_normal(SHAPE).astype(np.float32)

@@ -5,9 +5,8 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests.harness import run_model
-from tests.machine import AARCH64, of_x86_64
+from tests.machine import AARCH64, delegated, of_x86_64
 from tflm_cy.experimental import OpResolverType
-from tflm_cy.ops import generation
 
 REFERENCE, OPTIMIZED = OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
 NAN, INF = np.nan, np.inf
@@ -53,7 +52,7 @@ def test_arg_of_rows_in_four_lanes(op, row, index):
 
 
 @of_x86_64
-@pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+@delegated
 def test_the_range_of_a_row_is_taken_in_lanes(monkeypatch):
     """Behind other values a NaN leaves no range, in front of them it is forgotten."""
     monkeypatch.setenv("TFLM_CY_XNNPACK", "avx2")

@@ -8,12 +8,10 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests.harness import run_model
-from tests.machine import AARCH64
+from tests.machine import AARCH64, delegated
 from tflm_cy.experimental import OpResolverType
-from tflm_cy.ops import generation
 
 OPTIMIZED, AUTO = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES, OpResolverType.AUTO
-delegated = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
 
 
 def nan(payload):

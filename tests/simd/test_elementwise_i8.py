@@ -5,12 +5,12 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests.draws import KERNEL_CASES
-from tflm_cy.ops import generation
+from tests.machine import delegated
 
 from .instruction_sets import ISAS, check, telling
 from .products_i8 import CHANNELS, activation, floats, values, zero_point
 
-pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+pytestmark = delegated
 
 
 def scale(rng):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
-from tflm_cy.ops import generation
+from tests.machine import delegated
 
 from .instruction_sets import ISAS, check
 
-pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+pytestmark = delegated
 PATTERNS = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 FUNCTIONS = {
     **{

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from tests.draws import KERNEL_CASES
-from tflm_cy.ops import generation
+from tests.machine import delegated
 
 from .float32 import DRAWS, share
 from .instruction_sets import ISAS, check, telling
 
-pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+pytestmark = delegated
 
 
 @pytest.mark.parametrize("op", DRAWS)

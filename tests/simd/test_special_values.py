@@ -14,14 +14,13 @@ from compat.builder import read_model, write_model
 from compat.builder.schema import ENUMS
 from compat.cases.special_values import scattered
 from tests.draws import KERNEL_CASES
+from tests.machine import delegated
 from tflm_cy.experimental import OpResolverType
-from tflm_cy.ops import generation
 
 from . import float32, products_i8
 from .instruction_sets import ISAS, check, telling
 from .test_elementwise_i8 import draw_one
 
-delegated = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
 modes = pytest.mark.parametrize(
     "mode",
     [

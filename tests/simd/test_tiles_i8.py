@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from tflm_cy.ops import generation
+from tests.machine import delegated
 
 from .instruction_sets import ISAS, check, telling
 from .products_i8 import node, weights
 
-pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+pytestmark = delegated
 
 SHAPES = {  # image, filter, stride, channels in and out
     "more tiles than are described at once": [((35, 24), (4, 7), 1, 8, 40), ((64, 40), (3, 3), 1, 2, 16)],

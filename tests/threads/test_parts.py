@@ -8,12 +8,12 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests.draws import KERNEL_CASES
+from tests.machine import delegated
 from tests.simd import float32, products_i8, test_elementwise_i8
 from tests.simd.instruction_sets import ISAS, run
-from tflm_cy.ops import generation
 from tflm_cy.threads import pool
 
-pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+pytestmark = delegated
 
 
 ELEMENTWISE8 = {

@@ -5,11 +5,11 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests import harness
+from tests.machine import delegated
 from tflm_cy import Interpreter
 from tflm_cy.graph.passes import tiling
-from tflm_cy.ops import generation
 
-pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+pytestmark = delegated
 
 
 @pytest.fixture(autouse=True)

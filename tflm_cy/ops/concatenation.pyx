@@ -12,48 +12,20 @@ from libc.math cimport roundf
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
-from tflm_cy.arithmetic.lookup cimport lookup_8
 from tflm_cy.arithmetic.rounding cimport cut32
-from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.graph.context cimport Context, InvokeFunction, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, UINT32,
     Tensor, count_range, is_constant, same_shape, shape_of, type_name,
 )
 from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
-from tflm_cy.ops.copy_space cimport RowPart, part_of_rows, share_rows, whole_rows
+from tflm_cy.ops.join cimport Join, Piece, add_piece, join_bytes, new_join, share_join
 from tflm_cy.ops.operand cimport (
     operand, result, same_quantization, want_bytes, want_element, want_same_quantization, want_symmetric, want_type_of,
 )
 from tflm_cy.schema.option_slots cimport CONCATENATION_AXIS, CONCATENATION_FUSED_ACTIVATION_FUNCTION, PACK_AXIS, PACK_VALUES_COUNT
 from tflm_cy.schema.table cimport table_i8, table_i32
-from tflm_cy.simd.table cimport kernels
-
-
-cdef struct Piece:               # what one input gives to each row of the output
-    int64_t run                  # bytes; int4: elements
-    int64_t offset
-    uint8_t* table               # uint8 values rescaled to the output's parameters, NULL: copied
-
-
-cdef struct Join:
-    int64_t rows                 # product of the dimensions before the axis
-    int64_t row                  # bytes of the output's row; int4: elements
-    UnaryKernel lookup            # of what has a table
-    Piece* pieces
-
-
-cdef Join* new_join(Context context, Node* node) except NULL:
-    """The node's data, with room for a piece per input."""
-    cdef Join* join = <Join*>context.persistent(sizeof(Join) + node.input_count * sizeof(Piece))
-    join.pieces = <Piece*>(join + 1)
-    join.lookup = kernels().bytes.lookup
-    if join.lookup == NULL:
-        join.lookup = <UnaryKernel>lookup_8
-    node.data = join
-    return join
 
 
 cdef int prepare_concatenation(Context context, Node* node) except -1:
@@ -105,12 +77,9 @@ cdef int prepare_concatenation(Context context, Node* node) except -1:
     size = 1 if first.type == INT4 else want_element(first)
     join.rows = count_range(y, 0, axis)
     join.row = count_range(y, axis, y.rank) * size
-    total = 0
     for i in range(node.input_count):
         t = context.input(node, i)
-        join.pieces[i].run = count_range(t, axis, t.rank) * size
-        join.pieces[i].offset = total
-        total += join.pieces[i].run
+        add_piece(join, i, count_range(t, axis, t.rank) * size)
         if t.type == UINT8 and not same_quantization(t, y):
             join.pieces[i].table = rescaling_table(context, t, y)
     node.invoke = join_int4 if first.type == INT4 else join_bytes
@@ -166,8 +135,7 @@ cdef int prepare_pack(Context context, Node* node) except -1:
     join.rows = count_range(first, 0, axis)
     join.row = count_range(y, axis, y.rank) * want_element(first)
     for i in range(node.input_count):
-        join.pieces[i].run = join.row // node.input_count
-        join.pieces[i].offset = i * join.pieces[i].run
+        add_piece(join, i, join.row // node.input_count)
     node.invoke = join_bytes
     return finish(context, node, y, constant)
 
@@ -180,40 +148,7 @@ cdef int finish(Context context, Node* node, Tensor* y, bint constant) except -1
             raise ValueError("constants could not be joined")
         node.invoke = computed_in_prepare
         return 0
-    if node.invoke == <InvokeFunction>join_bytes:
-        return share_rows(context, node, join_range, (<const Join*>node.data).rows, (<const Join*>node.data).row)
-    return 0
-
-
-cdef int join_bytes(Context context, Node* node) noexcept nogil:
-    cdef const Join* join = <const Join*>node.data
-    cdef RowPart part = whole_rows(join.rows, join.row)
-    join_part(context, node, &part)
-    return 0
-
-
-cdef void join_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    cdef const Join* join = <const Join*>node.data
-    cdef RowPart part = part_of_rows(join.rows, join.row, first, end)
-    join_part(context, node, &part)
-
-
-cdef void join_part(Context context, const Node* node, const RowPart* part) noexcept nogil:
-    cdef const Join* join = <const Join*>node.data
-    cdef char* y = <char*>context.output(node, 0).data + part.row * join.row
-    cdef const Piece* piece
-    cdef const char* x
-    cdef int64_t first, end, row
-    cdef int i
-    for i in range(node.input_count):
-        piece = &join.pieces[i]
-        first, end = max(piece.offset, part.byte), min(piece.offset + piece.run, part.byte + part.bytes)
-        x = <const char*>context.input(node, i).data + part.row * piece.run + first - piece.offset
-        if piece.table == NULL:
-            copy_runs(y + first, join.row, x, piece.run, end - first, part.rows)
-            continue
-        for row in range(part.rows if first < end else 0):
-            join.lookup(piece.table, x + row * piece.run, y + row * join.row + first, end - first)
+    return share_join(context, node) if node.invoke == <InvokeFunction>join_bytes else 0
 
 
 cdef int join_int4(Context context, Node* node) noexcept nogil:

@@ -2,7 +2,7 @@
 
     share_rows(context, node, join_range, rows, row)            # in prepare; row: bytes
     part = part_of_rows(rows, row, first, end)                  # in join_range: which bytes of which rows
-    share_walk(context, node, walk_range, &walk, bytes)         # walk_range: copy_units(&walk, first, end, y, x)
+    share_walk(context, node, walk_range, &walk, nanoseconds)   # walk_range: copy_units(&walk, first, end, y, x)
 """
 from libc.stdint cimport int64_t
 
@@ -18,17 +18,22 @@ cdef struct RowPart:             # the same bytes of some rows
 
 cdef inline int share_rows(Context context, Node* node, WorkFunction work, int64_t rows, int64_t row) except -1:
     cdef int64_t units = rows if rows != 1 else (row + COPY_BLOCK - 1) // COPY_BLOCK
-    return share_copy(context, node, work, units, rows * row)
+    return share_units(context, node, work, units, copy_time(rows * row))
 
 
-cdef inline int share_walk(Context context, Node* node, WorkFunction work, const Walk* walk, int64_t bytes) except -1:
-    return share_copy(context, node, work, units_of_walk(walk), bytes)
+cdef inline int share_walk(Context context, Node* node, WorkFunction work, const Walk* walk, double time) except -1:
+    return share_units(context, node, work, units_of_walk(walk), time)
 
 
-cdef inline int share_copy(Context context, Node* node, WorkFunction work, int64_t units, int64_t bytes) except -1:
-    if units < 2 or bytes == 0:
+cdef inline int share_units(Context context, Node* node, WorkFunction work, int64_t units, double time) except -1:
+    if units < 2 or time == 0:
         return 0
-    return context.parallelize(node, work, iteration_space(units, 1), 0.05 * bytes)
+    return context.parallelize(node, work, iteration_space(units, 1), time)
+
+
+cdef inline double copy_time(int64_t bytes) noexcept nogil:
+    """Nanoseconds of long runs."""
+    return 0.05 * bytes
 
 
 cdef inline RowPart whole_rows(int64_t rows, int64_t row) noexcept nogil:

@@ -16,7 +16,7 @@ from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, INT64, Tensor, UINT8, bytes_of, count, is_constant, shape_of, type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
-from tflm_cy.ops.copy_space cimport share_walk
+from tflm_cy.ops.copy_space cimport copy_time, share_walk
 from tflm_cy.ops.operand cimport (
     accept, index_at, operand, result, want_bytes, want_same_quantization, want_symmetric, want_type_of,
 )
@@ -74,7 +74,7 @@ cdef int prepare_space_to_depth(Context context, Node* node) except -1:
     finish_walk(plan)
     node.data = plan
     node.invoke = walk
-    return share_walk(context, node, walk_range, plan, <int64_t>x.bytes)
+    return share_walk(context, node, walk_range, plan, copy_time(<int64_t>x.bytes))
 
 
 cdef int prepare_depth_to_space(Context context, Node* node) except -1:
@@ -106,7 +106,7 @@ cdef int prepare_depth_to_space(Context context, Node* node) except -1:
     finish_walk(plan)
     node.data = plan
     node.invoke = walk
-    return share_walk(context, node, walk_range, plan, <int64_t>x.bytes)
+    return share_walk(context, node, walk_range, plan, copy_time(<int64_t>x.bytes))
 
 
 cdef void walk_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:

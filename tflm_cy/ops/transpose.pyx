@@ -14,15 +14,16 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.signatures cimport TransposeBlocks
 from tflm_cy.arithmetic.walk cimport (
-    Walk, add_axis, begin_walk, copy_units, finish_walk, units_of_walk, use_transpose, walk_copy, walk_source,
+    Walk, add_axis, begin_walk, copy_units, finish_walk, use_transpose, walk_copy, walk_source,
 )
-from tflm_cy.graph.context cimport XNNPACK, Context, Node, iteration_space, register
+from tflm_cy.graph.context cimport XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count,
     count_range, is_constant, type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.kernels.transpose_blocks cimport transpose_of
+from tflm_cy.ops.copy_space cimport share_walk
 from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_bytes, want_type_of
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
@@ -68,7 +69,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         node.is_view = x.type != INT4 and op.walk.rank == 0        # only dimensions of one step have moved
         if x.type != INT4:
             tell_matrix(node, &op.walk, x.bytes)
-            parallelize_walk(context, node, op, count(x))
+            share_walk(context, node, walk_range, &op.walk, 0.3 * count(x))
     if x.type not in (FLOAT32, INT32, BOOL, UINT8, INT8, INT16, INT64, INT4):
         raise LateRefusalError(f"Type {type_name(x.type)} is currently not supported by Transpose.")
     return 0
@@ -114,12 +115,6 @@ cdef void tell_matrix(Node* node, const Walk* plan, size_t total) noexcept:
         return
     if plan.src_strides[row] == columns * plan.src_strides[column] and plan.dst_strides[column] == rows * plan.dst_strides[row]:
         node.transpose_rows, node.transpose_columns = rows, columns
-
-
-cdef int parallelize_walk(Context context, Node* node, Transposition* op, int64_t values) except -1:
-    if values == 0:
-        return 0
-    return context.parallelize(node, walk_range, iteration_space(units_of_walk(&op.walk), 1), 0.3 * values)
 
 
 cdef void walk_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:

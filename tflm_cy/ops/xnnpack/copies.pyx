@@ -11,14 +11,14 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgr
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.padding cimport Padding, pad_axis, pad_tensor, plan_padding, shared_axis
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, copy_units, finish_walk, walk_copy
 from tflm_cy.graph.context cimport EPILOGUE_PAD_CHANNELS, Context, Node, epilogue_of, iteration_space, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT32, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name, type_size,
 )
-from tflm_cy.ops.copy_space cimport RowPart, part_of_rows, share_rows, share_walk, whole_rows
+from tflm_cy.ops.copy_space cimport copy_time, share_walk
+from tflm_cy.ops.join cimport Join, add_piece, join_bytes, new_join, share_join
 from tflm_cy.ops.operand cimport index_at, operand, result, want_index_type
 from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank
 from tflm_cy.schema.option_slots cimport CONCATENATION_AXIS, STRIDED_SLICE_BEGIN_MASK, STRIDED_SLICE_END_MASK, STRIDED_SLICE_OFFSET
@@ -32,11 +32,6 @@ cdef enum:
 cdef struct Copy:                # from `source` bytes into the input
     Walk walk
     int64_t source
-
-cdef struct Join:
-    int64_t rows                 # product of the dimensions before the axis
-    int64_t row                  # bytes of the output's row
-
 
 cdef int want_copyable(const Tensor* x, const Tensor* y, str name) except -1:
     if x.type != y.type or (x.type != FLOAT32 and x.type != INT8 and x.type != UINT8):
@@ -132,7 +127,7 @@ cdef int prepare_part(Context context, Node* node, const int64_t* begins, const 
     finish_walk(&op.walk)
     node.data = op
     node.invoke = copy
-    return share_walk(context, node, copy_range, &op.walk, <int64_t>y.bytes)
+    return share_walk(context, node, copy_range, &op.walk, copy_time(<int64_t>y.bytes))
 
 
 cdef int64_t bytes_behind(const Tensor* tensor, int d) noexcept nogil:
@@ -222,7 +217,7 @@ cdef int prepare_concatenation(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef int64_t total = 0
     cdef Tensor* x
-    cdef Join* op
+    cdef Join* join
     cdef int i, d
     if axis < 0:
         axis += first.rank
@@ -245,40 +240,14 @@ cdef int prepare_concatenation(Context context, Node* node) except -1:
     context.set_shape(y, first.rank, dims)
     if refusal is not None and count_range(y, 0, axis) > 0:
         raise OwnRefusalError(refusal)
-    op = <Join*>context.persistent(sizeof(Join))
-    op.rows = count_range(y, 0, axis)
-    op.row = bytes_behind(y, axis - 1) if axis > 0 else <int64_t>y.bytes
-    node.data = op
-    node.invoke = join
-    return share_rows(context, node, join_range, op.rows, op.row)
-
-
-cdef int join(Context context, Node* node) noexcept nogil:
-    cdef const Join* op = <const Join*>node.data
-    cdef RowPart part = whole_rows(op.rows, op.row)
-    join_part(context, node, &part)
-    return 0
-
-
-cdef void join_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    cdef const Join* op = <const Join*>node.data
-    cdef RowPart part = part_of_rows(op.rows, op.row, first, end)
-    join_part(context, node, &part)
-
-
-cdef void join_part(Context context, const Node* node, const RowPart* part) noexcept nogil:
-    cdef const Join* op = <const Join*>node.data
-    cdef char* y = <char*>context.output(node, 0).data + part.row * op.row
-    cdef int64_t offset = 0
-    cdef const Tensor* x
-    cdef int64_t run, first, end
-    cdef int i
+    join = new_join(context, node)
+    join.rows = count_range(y, 0, axis)
+    join.row = count_range(y, axis, y.rank) * type_size(y.type)
     for i in range(node.input_count):
         x = context.input(node, i)
-        run = x.bytes / op.rows if op.rows > 0 else 0
-        first, end = max(offset, part.byte), min(offset + run, part.byte + part.bytes)
-        copy_runs(y + first, op.row, <const char*>x.data + part.row * run + first - offset, run, end - first, part.rows)
-        offset += run
+        add_piece(join, i, count_range(x, axis, x.rank) * type_size(x.type))
+    node.invoke = join_bytes
+    return share_join(context, node)
 
 
 OPERATORS = {
