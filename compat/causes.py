@@ -35,7 +35,7 @@ def multiplies_nothing(case):
     """A REDUCE_PROD reduces dimensions of 1 only, at the file's shape or at one that is fed.
 
     TensorFlow 2.21's optimized kernel (LiteRT:tflite/kernels/internal/optimized/reduce.h, QuantizedReduceProd) leaves such axes
-    away, then looks at the last of those that are left. There is none: it reads the four bytes in front of their tensor. Where
+    out, then looks at the last of those that are left. There is none: it reads the four bytes in front of their tensor. Where
     these are by chance the number of the last dimension, it multiplies along it.
     """
     for model, graph, node in _nodes(case, "REDUCE_PROD"):
