@@ -22,6 +22,9 @@ ctypedef void (*MultiplyColumns)(
     int32_t* sums, ptrdiff_t sum_step,
 ) noexcept nogil
 
+# sums[c] = x[0][c] * w[c][0] + x[1][c] * w[c][1] ..: of `taps` rows of values; whole vectors are read and written
+ctypedef void (*MultiplyTaps)(const int16_t* const* x, ptrdiff_t taps, const int8_t* packed, ptrdiff_t columns, int32_t* sums) noexcept nogil
+
 # constants: per column one of each of RescaleConstants, each kind `step` from the one before (simd/columns_i16.h says what becomes of them)
 ctypedef void (*RescaleColumns)(
     const int64_t* constants, ptrdiff_t step, bint wide, int32_t low, int32_t high, const int32_t* sums, ptrdiff_t n, int16_t* y,
@@ -68,6 +71,8 @@ cdef struct RowKernels:
         ptrdiff_t columns,
     ) noexcept nogil
     # int16 values with int8 weights whose columns lie side by side: conv.pxd's sums modulo 2^32, and rescale_sums of them (ops/kernels/columns_i16.pxd)
-    void (*pack_columns)(const int8_t* w, ptrdiff_t w_step, ptrdiff_t columns, ptrdiff_t depth, int8_t* packed) noexcept nogil
+    void (*pack_columns)(                            # w[c * w_step + k * k_step]
+        const int8_t* w, ptrdiff_t w_step, ptrdiff_t k_step, ptrdiff_t columns, ptrdiff_t depth, int8_t* packed) noexcept nogil
     MultiplyColumns multiply_columns
+    MultiplyTaps multiply_taps
     RescaleColumns rescale_columns

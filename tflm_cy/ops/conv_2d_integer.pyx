@@ -22,7 +22,7 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, position_spa
 from tflm_cy.graph.tensor cimport INT4, INT8, INT16, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
 from tflm_cy.ops.kernels.columns_i16 cimport ColumnsI16, conv_columns_i16, plan_columns_i16
-from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, ready_fixed, run_fixed
+from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, parallelize_fixed, ready_fixed, run_fixed, run_fixed_range
 from tflm_cy.ops.product_pairs cimport wraps_in_pairs
 from tflm_cy.ops.quantized_weights cimport (
     ROUND_ONCE, Multipliers, bias_values, check_quantized, check_zero_points, own_factors, plan_rescale, prepare_bias, read_as_bytes, weight_bytes,
@@ -77,7 +77,7 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
             context, &op.fast, &op.requantize, &op.c.shape, x, w.zero_point if x.type == UINT8 else 0, weight_bytes(context, w, &op.c.weights),
             op.c.depth, b, &op.rescale, &multipliers):
         node.invoke = convolve_gemm_i8
-        return 0
+        return parallelize_fixed(context, node, &op.fast, gemm_i8_range)
     own_factors(context, &multipliers, &op.rescale)
     if x.type == INT16 and node.arithmetic != MICRO and is_constant(w) and op.c.bias.values != NULL and use_columns(context, node, op, w):
         return 0
@@ -122,6 +122,12 @@ cdef int convolve_gemm_i8(Context context, Node* node) noexcept nogil:
     cdef IntegerConv* op = <IntegerConv*>node.data
     run_fixed(context, &op.fast, &op.requantize, context.input(node, 0).data, context.output(node, 0).data)
     return 0
+
+
+cdef void gemm_i8_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef IntegerConv* op = <IntegerConv*>node.data
+    run_fixed_range(
+        context, &op.fast, &op.requantize, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
 cdef int convolve_s8(Context context, Node* node) noexcept nogil:

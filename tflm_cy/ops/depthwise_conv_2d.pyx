@@ -24,9 +24,11 @@ from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.shapes cimport ConvShape, padded_row
 from tflm_cy.arithmetic.sum_rescale cimport Rescale
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, defers, elide, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, WorkFunction, defers, elide, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name
-from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, ready_fixed, run_fixed
+from tflm_cy.ops.kernels.columns_i16 cimport ColumnsI16, conv_columns_i16, plan_columns_i16
+from tflm_cy.ops.kernels.depthwise_i16 cimport DepthwiseI16, depthwise_positions_i16, plan_depthwise_i16
+from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, parallelize_fixed, ready_fixed, run_fixed, run_fixed_range
 from tflm_cy.ops.kernels.hybrid_i8 cimport HybridI8, all_rows, parallelize_hybrid_i8, ready_hybrid_depthwise_i8, run_hybrid_i8
 from tflm_cy.ops.kernels.conv_f32_unfused cimport filter_of, ready_unfused, run_unfused
 from tflm_cy.ops.quantized_weights cimport (
@@ -50,6 +52,8 @@ cdef union Kernel:               # the one that serves
     ConvI8 single
     DepthwiseF32Unfused floats
     HybridI8 hybrid
+    DepthwiseI16 words
+    ColumnsI16 single_words
 
 cdef struct Depthwise:
     ConvShape shape
@@ -215,7 +219,11 @@ cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) exce
             context, &op.fast.single, &op.requantize, g, x, context.input(node, 1).zero_point if x.type == UINT8 else 0, op.packed, g.row,
             context.input(node, 2), &op.rescale, &op.multipliers):
         node.invoke = convolve_single_gemm_i8
-        return 0
+        return parallelize_fixed(context, node, &op.fast.single, single_gemm_range)
+    if x.type == INT16 and node.arithmetic != MICRO and set_constant_bias(op) and plan_columns_i16(
+            context, &op.fast.single_words, <const int8_t*>op.packed, g.row, g.oc, 1, taps, &op.rescale):
+        node.invoke = convolve_single_words
+        return share_positions(context, node, g, single_words_range)
     op.image = context.request_scratch(2 * sizeof(int16_t) * g.row)
     op.wide = context.request_scratch(2 * sizeof(int64_t) * g.oc)
     node.invoke = convolve_single_quantized
@@ -244,8 +252,12 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
             context, &op.fast.bytes, &op.requantize, &op.shape, x, w.zero_point if w.type == UINT8 else 0,
             weight_bytes(context, w, &op.weights), 0, b, &op.rescale, &op.multipliers):
         node.invoke = convolve_gemm_i8
-        return 0
+        return parallelize_fixed(context, node, &op.fast.bytes, gemm_i8_range)
     own_factors(context, &op.multipliers, &op.rescale)
+    if x.type == INT16 and node.arithmetic != MICRO and is_constant(w) and op.shape.ic > 1 and set_constant_bias(op) and plan_depthwise_i16(
+            context, &op.fast.words, &op.shape, weight_bytes_s8(context, w, op), &op.rescale):
+        node.invoke = convolve_words
+        return share_positions(context, node, &op.shape, words_range)
     if x.type != INT16 and node.arithmetic != MICRO:
         prepare_bias(context, b, op.shape.oc, &op.bias)
     op.wide = context.request_scratch(sizeof(int64_t) * op.shape.oc)
@@ -316,6 +328,57 @@ cdef int convolve_single_gemm_i8(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
     run_fixed(context, &op.fast.single, &op.requantize, context.input(node, 0).data, context.output(node, 0).data)
     return 0
+
+
+cdef void gemm_i8_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef Depthwise* op = <Depthwise*>node.data
+    run_fixed_range(
+        context, &op.fast.bytes, &op.requantize, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
+
+
+cdef void single_gemm_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef Depthwise* op = <Depthwise*>node.data
+    run_fixed_range(
+        context, &op.fast.single, &op.requantize, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
+
+
+cdef bint set_constant_bias(Depthwise* op) noexcept nogil:
+    """False where the bias may be another one in each invoke."""
+    op.rescale.bias = <const int64_t*>op.bias.values
+    return op.bias.values != NULL
+
+
+cdef int share_positions(Context context, Node* node, const ConvShape* g, WorkFunction work) except -1:
+    cdef int64_t positions = g.batches * g.oh * g.ow
+    return context.parallelize(node, work, position_space(positions, 1, 0), positions * (20 + g.oc * (0.1 * g.kh * g.kw + 1)))
+
+
+cdef int convolve_words(Context context, Node* node) noexcept nogil:
+    cdef const ConvShape* g = &(<Depthwise*>node.data).shape
+    words_range(context, node, 0, g.batches * g.oh * g.ow, 0)
+    return 0
+
+
+cdef void words_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some output positions of int16 images."""
+    cdef Depthwise* op = <Depthwise*>node.data
+    depthwise_positions_i16(
+        context, &op.fast.words, &op.shape, <const int16_t*>context.input(node, 0).data, first, end, worker,
+        <int16_t*>context.output(node, 0).data)
+
+
+cdef int convolve_single_words(Context context, Node* node) noexcept nogil:
+    cdef const ConvShape* g = &(<Depthwise*>node.data).shape
+    single_words_range(context, node, 0, g.batches * g.oh * g.ow, 0)
+    return 0
+
+
+cdef void single_words_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef Depthwise* op = <Depthwise*>node.data
+    if first < end:
+        conv_columns_i16(
+            context, &op.fast.single_words, &op.shape, <const int16_t*>context.input(node, 0).data, &op.rescale, first, end, worker,
+            <int16_t*>context.output(node, 0).data)
 
 
 cdef int convolve_s8(Context context, Node* node) noexcept nogil:

@@ -28,7 +28,8 @@ from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT2, INT4, INT8, UINT8, Ten
 from tflm_cy.ops.densify cimport densify, sparse_block, stored_rows
 from tflm_cy.ops.fully_connected_layer cimport Matrix, shape_of_product
 from tflm_cy.ops.generation cimport has_dotprod
-from tflm_cy.ops.kernels.hybrid_i8 cimport HybridI8, begin_once, end_once, hybrid_rows, ready_hybrid_i8, run_hybrid_i8
+from tflm_cy.ops.kernels.hybrid_i8 cimport HybridI8, hybrid_rows, ready_hybrid_i8, run_hybrid_i8
+from tflm_cy.ops.kernels.once cimport begin_once, end_once
 from tflm_cy.ops.quantized_weights cimport Bias, Weights, bias_values, check_zero_points, prepare_bias, prepare_weights, weight_bytes
 from tflm_cy.schema.option_slots cimport FULLY_CONNECTED_ASYMMETRIC_QUANTIZE_INPUTS
 from tflm_cy.schema.table cimport table_bool

@@ -33,7 +33,9 @@ from tflm_cy.arithmetic.sum_rescale cimport HALVES_AWAY, ONCE, Rescale, factor_o
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, iteration_space
 from tflm_cy.graph.tensor cimport INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
-from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, ready_requantize_fixed, run_fixed
+from tflm_cy.ops.kernels.requantize_fixed cimport (
+    LateRequantize, parallelize_fixed, ready_requantize_fixed, run_fixed, run_fixed_range,
+)
 from tflm_cy.ops.fully_connected_layer cimport Matrix, shape_of_product
 from tflm_cy.ops.product_pairs cimport wraps_in_pairs
 from tflm_cy.ops.quantized_weights cimport (
@@ -219,7 +221,7 @@ cdef int choose_kernel(Context context, Node* node, IntegerMatrix* op, const Int
         return 0
     if may_be_fast and t.natural and y_type != INT16 and ready_gemm_i8(context, op, x, w):
         node.invoke = fully_connected_gemm_i8
-        return 0
+        return parallelize_fixed(context, node, &op.fast, gemm_i8_range)
     if may_be_fast and t.both_16 and op.w_zero_point == 0 and op.bias.values != NULL and plan_rows_i16(
             context, &op.rows, <const int8_t*>weight_bytes(context, w, &op.weights), op.m.depth, op.m.rows, op.m.depth):
         node.invoke = fully_connected_rows
@@ -371,6 +373,12 @@ cdef int fully_connected_gemm_i8(Context context, Node* node) noexcept nogil:
     cdef IntegerMatrix* op = <IntegerMatrix*>node.data
     run_fixed(context, &op.fast, &op.requantize, context.input(node, 0).data, context.output(node, 0).data)
     return 0
+
+
+cdef void gemm_i8_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef IntegerMatrix* op = <IntegerMatrix*>node.data
+    run_fixed_range(
+        context, &op.fast, &op.requantize, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
 cdef inline void read_rescale(Context context, const Node* node, IntegerMatrix* op) noexcept nogil:

@@ -10,12 +10,12 @@
 
 enum { TILE_ROWS16 = SIMD_ISA == 512 ? 8 : 4 };
 
-static void pack_columns16(const int8_t *w, ptrdiff_t w_step, ptrdiff_t columns, ptrdiff_t depth, int8_t *packed) {
+static void pack_columns16(const int8_t *w, ptrdiff_t w_step, ptrdiff_t k_step, ptrdiff_t columns, ptrdiff_t depth, int8_t *packed) {
   for (ptrdiff_t first = 0; first < columns; first += VL)
     for (ptrdiff_t k = 0; k < depth; k += 2)
       for (ptrdiff_t c = first; c < first + VL; c++) {
-        *packed++ = c < columns ? w[c * w_step + k] : 0;
-        *packed++ = c < columns && k + 1 < depth ? w[c * w_step + k + 1] : 0;
+        *packed++ = c < columns ? w[c * w_step + k * k_step] : 0;
+        *packed++ = c < columns && k + 1 < depth ? w[c * w_step + (k + 1) * k_step] : 0;
       }
 }
 
@@ -77,6 +77,40 @@ static void multiply_columns16(const int16_t *const *x, ptrdiff_t count, const i
       to[r] = sums + row * sum_step;
     }
     tiles_columns16(TILE_ROWS16, rows, start, n, packed, block, columns, to);
+  }
+}
+
+/* The values of neighbouring columns in two rows: those of a column side by side. */
+SIMD_INLINE vb zip16(const int16_t *a, const int16_t *b) {
+#if SIMD_ISA == 512
+  const __m512i low = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)a)), high = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)b));
+  return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+#elif SIMD_ISA == 256
+  const __m128i low = _mm_loadu_si128((const __m128i *)a), high = _mm_loadu_si128((const __m128i *)b);
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_unpacklo_epi16(low, high)), _mm_unpackhi_epi16(low, high), 1);
+#elif SIMD_ISA == 128
+  const int16x4_t low = vld1_s16(a), high = vld1_s16(b);
+  return (vb)vcombine_s16(vzip1_s16(low, high), vzip2_s16(low, high));
+#elif defined(__SSE2__)
+  return (vb)_mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)a), _mm_loadl_epi64((const __m128i *)b));
+#else
+  simd_s16 both;
+  SIMD_LANES(i) both[2 * i] = a[i], both[2 * i + 1] = b[i];
+  return (vb)both;
+#endif
+}
+
+/* sums[c] = x[0][c] * w[c][0] + x[1][c] * w[c][1] ..: each column has values of its own. Whole vectors are read and written. */
+static void multiply_taps16(const int16_t *const *x, ptrdiff_t taps, const int8_t *packed, ptrdiff_t columns, int32_t *sums) {
+  for (ptrdiff_t c = 0; c < columns; c += VL) {
+    vi acc = vi_set1(0);
+    ptrdiff_t t = 0;
+    for (; t + 2 <= taps; t += 2, packed += 2 * VL) acc = dot16(acc, zip16(x[t] + c, x[t + 1] + c), weights16(packed));
+    if (t < taps) {
+      acc = dot16(acc, zip16(x[t] + c, x[t] + c), weights16(packed));
+      packed += 2 * VL;
+    }
+    vi_store(sums + c, acc);
   }
 }
 

@@ -18,10 +18,11 @@ cdef extern from "gemv_i16.h" nogil:
         ptrdiff_t columns) noexcept
 
 cdef extern from "columns_i16.h" nogil:
-    void pack_columns16(const int8_t* w, ptrdiff_t w_step, ptrdiff_t columns, ptrdiff_t depth, int8_t* packed) noexcept
+    void pack_columns16(const int8_t* w, ptrdiff_t w_step, ptrdiff_t k_step, ptrdiff_t columns, ptrdiff_t depth, int8_t* packed) noexcept
     void multiply_columns16(
         const int16_t* const* x, ptrdiff_t count, const int8_t* packed, ptrdiff_t columns, ptrdiff_t depth, ptrdiff_t start, ptrdiff_t n,
         int32_t* sums, ptrdiff_t sum_step) noexcept
+    void multiply_taps16(const int16_t* const* x, ptrdiff_t taps, const int8_t* packed, ptrdiff_t columns, int32_t* sums) noexcept
     void rescale_columns16(
         const int64_t* constants, ptrdiff_t step, bint wide, int32_t low, int32_t high, const int32_t* sums, ptrdiff_t n, int16_t* y) noexcept
 
@@ -116,4 +117,5 @@ cdef void fill_rows(RowKernels* table) noexcept:
     table.tanh_half = tanh_half_eigen
     table.pack_columns = pack_columns16
     table.multiply_columns = multiply_columns16
+    table.multiply_taps = multiply_taps16
     table.rescale_columns = rescale_columns16

@@ -1,10 +1,10 @@
-"""BATCH_MATMUL of bytes, or with dynamic range, by the vector kernels: one plan for all matrices, which threads share by matrices of the output.
+"""BATCH_MATMUL of bytes, or with dynamic range, by the vector kernels: one plan for all matrices, which threads share by bands of the output's matrices.
 
     if plan_batched_i8(context, node, &b, x, w):     # prepare; the caller has filled in the first part of b.plan, and b's first part
         ...                                        # else: the scalar definition
-    multiply_batch8(context, &b, x, w, y, batch, x_matrix, w_matrix, worker)
+    multiply_batch8(context, &b, x, w, y, x_matrix, w_matrix, row, stop, worker)
 
-Constant right sides are packed in prepare, a plan for each. Others are packed in scratch memory while invoking, once for each matrix of the output.
+Constant right sides are packed in prepare, a plan for each. Others are packed in scratch memory while invoking, once for each band.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, uint8_t
@@ -80,21 +80,24 @@ cdef inline bint plan_batched_i8(Context context, Batched8* b, const Tensor* x, 
 
 
 cdef inline void multiply_batch8(
-    Context context, const Batched8* b, const void* x, const int8_t* w, void* y, ptrdiff_t x_matrix, ptrdiff_t w_matrix, int worker,
+    Context context, const Batched8* b, const void* x, const int8_t* w, void* y, ptrdiff_t x_matrix, ptrdiff_t w_matrix, ptrdiff_t row,
+    ptrdiff_t stop, int worker,
 ) noexcept nogil:
-    """One matrix of the output."""
+    """Rows row .. stop - 1 of one matrix of the output, which begins at y."""
     cdef char* scratch = <char*>context.worker_scratch(b.scratch, b.worker_bytes, worker)
-    cdef const char* rows = <const char*>x + x_matrix * b.m * b.k * x_size(&b.plan)
-    cdef const ConvI8* c
-    cdef ConvI8 mine
+    cdef ptrdiff_t size = x_size(&b.plan)
+    cdef const char* rows = <const char*>x + x_matrix * b.m * b.k * size
+    cdef ConvI8 band
     if b.adj_x:
-        b.transpose_rows(<const uint8_t*>rows, b.m * x_size(&b.plan), b.k, b.m, <uint8_t*>scratch + b.rows_at, b.k * x_size(&b.plan))
+        b.transpose_rows(<const uint8_t*>rows + row * size, b.m * size, b.k, stop - row, <uint8_t*>scratch + b.rows_at, b.k * size)
         rows = scratch + b.rows_at
-    if b.packed != NULL:
-        c = &b.packed[w_matrix]
     else:
-        mine = b.plan
-        mine.packed = <uint8_t*>scratch + b.packed_at
-        pack_matrix8(b, &mine, w + w_matrix * b.n * b.k, <int8_t*>scratch + b.columns_at)
-        c = &mine
-    c.run(c, rows, scratch, y)
+        rows += row * b.k * size
+    if b.packed != NULL:
+        band = b.packed[w_matrix]
+    else:
+        band = b.plan
+        band.packed = <uint8_t*>scratch + b.packed_at
+        pack_matrix8(b, &band, w + w_matrix * b.n * b.k, <int8_t*>scratch + b.columns_at)
+    band.shape.batches = stop - row
+    band.run(&band, rows, scratch, <char*>y + row * b.n * b.plan.y_size)

@@ -61,7 +61,7 @@ cdef inline bint plan_columns_i16(
     v.packed_step = v.whole * ((depth + 1) // 2 * 2)
     v.packed = <int8_t*>context.unfilled(groups * v.packed_step + 1)
     for group in range(groups):
-        v.rows.pack_columns(w + group * columns * row, row, columns, depth, v.packed + group * v.packed_step)
+        v.rows.pack_columns(w + group * columns * row, row, 1, columns, depth, v.packed + group * v.packed_step)
     v.constants = NULL
     if v.longest >= depth and out.zero_point == 0 and -32768 <= out.low and out.high <= 32767:
         fill_constants(context, v, out)
@@ -98,6 +98,11 @@ cdef inline int fill_constants(Context context, ColumnsI16* v, const Rescale* ou
     return 0
 
 
+cdef inline void rescale_position(const ColumnsI16* v, ptrdiff_t group, const int32_t* sums, int16_t* y) noexcept nogil:
+    """The outputs of one position: a group's columns."""
+    v.rows.rescale_columns(v.constants + group * RESCALE_CONSTANTS * v.whole, v.whole, v.wide, v.low, v.high, sums, v.columns, y)
+
+
 cdef inline void multiply_columns_i16(
     const ColumnsI16* v, const int16_t* const* x, int count, ptrdiff_t group, const Rescale* out, char* scratch, int16_t* y, ptrdiff_t y_step,
 ) noexcept nogil:
@@ -111,8 +116,7 @@ cdef inline void multiply_columns_i16(
         return
     v.rows.multiply_columns(x, count, packed, v.columns, v.depth, 0, v.depth, sums, v.whole)
     for i in range(count):
-        v.rows.rescale_columns(
-            v.constants + group * RESCALE_CONSTANTS * v.whole, v.whole, v.wide, v.low, v.high, sums + i * v.whole, v.columns, y + i * y_step)
+        rescale_position(v, group, sums + i * v.whole, y + i * y_step)
 
 
 cdef inline void rescale_long(

@@ -20,26 +20,12 @@ from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport Context, IterationSpace, Node, WorkFunction, iteration_space
 from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.ops.kernels.gemm_i8 cimport pack_conv_i8, pack_depthwise_i8
+from tflm_cy.ops.kernels.once cimport begin_once, end_once
 from tflm_cy.ops.kernels.packed cimport plan_packed, reserve_packed
 from tflm_cy.simd.conv_i8 cimport ConvI8
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8
 from tflm_cy.simd.ranges cimport band_of, by_panels, conv_i8_time, depthwise_i8_time, run_columns_conv_i8
 from tflm_cy.simd.table cimport row_kernels
-
-cdef extern from *:
-    """
-    /* True for one caller, who then says `tflm_cy_done`; the others wait until then. */
-    static inline int tflm_cy_begin(int *state) {
-      int expected = 1;
-      if (__atomic_load_n(state, __ATOMIC_ACQUIRE) == 0) return 0;
-      if (__atomic_compare_exchange_n(state, &expected, 2, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return 1;
-      while (__atomic_load_n(state, __ATOMIC_ACQUIRE) != 0) {}
-      return 0;
-    }
-    static inline void tflm_cy_done(int *state) { __atomic_store_n(state, 0, __ATOMIC_RELEASE); }
-    """
-    bint begin_once "tflm_cy_begin"(int* state) noexcept nogil     # state: 1 while it is still to be done
-    void end_once "tflm_cy_done"(int* state) noexcept nogil
 
 cdef enum:
     REPEATED = 8                 # bytes that are written at once, of a value that fewer of them repeat

@@ -3,24 +3,29 @@
     if ready_fixed(context, &op.fast, &op.requantize, &op.shape, x, w_zero_point, bytes, row, b, &op.rescale, &m):   # else: the scalar definition
     run_fixed(context, &op.fast, &op.requantize, x, y)
 
+    parallelize_fixed(context, node, &op.fast, compute_range)                  # where threads share it
+    run_fixed_range(context, &op.fast, &op.requantize, x, y, first, end, worker)
+
 of a ConvI8 or DepthwiseI8 `fast`.
 
 Weights and biases are constants, of at most 8 bits and of int32. They are packed at the first invoke, as TensorFlow's are in these modes; the
 multipliers, which nothing has filled in yet, as well.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.multipliers cimport Factor
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.sum_rescale cimport Rescale
-from tflm_cy.graph.context cimport Context
+from tflm_cy.graph.context cimport Context, Node, WorkFunction
 from tflm_cy.graph.tensor cimport INT8, INT32, UINT8, Tensor, count, is_constant
 from tflm_cy.ops.quantized_weights cimport ROUND_ONCE, Multipliers, are_below, are_small, fill_factors, own_factors
 from tflm_cy.ops.kernels.gemm_i8 cimport pack_conv_i8, pack_depthwise_i8, plan_conv_i8, plan_depthwise_i8
-from tflm_cy.ops.kernels.packed cimport run_packed
+from tflm_cy.ops.kernels.once cimport begin_once, end_once
+from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
 from tflm_cy.simd.conv_i8 cimport ConvI8
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8
+from tflm_cy.simd.ranges cimport by_panels
 from tflm_cy.simd.requantize_fixed cimport ROUNDS_AWAY, ROUNDS_MIXED, ROUNDS_UP, RequantizeFixed
 from tflm_cy.simd.table cimport kernels
 
@@ -31,7 +36,7 @@ ctypedef fused Plan8:
 cdef struct LateRequantize:      # what becomes of the sums
     RequantizeFixed fixed        # its `pack` is NULL: other multipliers
     Multipliers late             # to be filled in before, unless it has no channels
-    bint waits                   # weights and multipliers are still to be packed
+    int waits                    # 1: weights and multipliers are still to be packed
 
 
 cdef inline const int32_t* constant_bias(Context context, const Tensor* b, ptrdiff_t channels) except? NULL:
@@ -130,14 +135,35 @@ cdef inline bint ready_fixed(
     return v.waits
 
 
+cdef inline void pack_fixed(Plan8* plan, LateRequantize* v) noexcept nogil:
+    """Once: whoever comes first."""
+    if not begin_once(&v.waits):
+        return
+    if v.fixed.pack != NULL:
+        fill_factors(&v.late)
+        v.fixed.pack(&v.fixed)
+    if Plan8 is ConvI8:
+        pack_conv_i8(plan)
+    else:
+        pack_depthwise_i8(plan)
+    end_once(&v.waits)
+
+
 cdef inline void run_fixed(Context context, Plan8* plan, LateRequantize* v, const void* x, void* y) noexcept nogil:
-    if v.waits:
-        if v.fixed.pack != NULL:
-            fill_factors(&v.late)
-            v.fixed.pack(&v.fixed)
-        if Plan8 is ConvI8:
-            pack_conv_i8(plan)
-        else:
-            pack_depthwise_i8(plan)
-        v.waits = False
+    pack_fixed(plan, v)
     run_packed(context, plan, x, y)
+
+
+cdef inline void run_fixed_range(
+    Context context, Plan8* plan, LateRequantize* v, const void* x, void* y, int64_t first, int64_t end, int worker,
+) noexcept nogil:
+    pack_fixed(plan, v)
+    run_packed_range(context, plan, x, y, first, end, worker)
+
+
+cdef inline int parallelize_fixed(Context context, Node* node, const Plan8* plan, WorkFunction work) except -1:
+    """What finishes the sums wants those of all columns: a single position is not shared."""
+    if Plan8 is ConvI8:
+        if by_panels(plan):
+            return 0
+    return parallelize_packed(context, node, plan, work)

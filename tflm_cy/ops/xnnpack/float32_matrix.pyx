@@ -23,6 +23,7 @@ from tflm_cy.ops.xnnpack.matrix_shapes cimport batch_dimension, check_matrices
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, run_f32, run_range_f32, try_fuse_f32
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, plan_packed, request_workers
+from tflm_cy.ops.kernels.row_bands cimport band_begin, count_bands
 from tflm_cy.ops.kernels.transpose_blocks cimport transpose_of
 from tflm_cy.schema.option_slots cimport (
     BATCH_MAT_MUL_ADJ_X, BATCH_MAT_MUL_ADJ_Y, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, FULLY_CONNECTED_KEEP_NUM_DIMS,
@@ -63,6 +64,7 @@ cdef struct BatchMatmul:
     int rows                     # scratch: a matrix of x transposed, for each worker
     TransposeBlocks transpose
     bint vector                  # `fast` serves, else the scalar definition
+    ptrdiff_t bands              # of the rows of a matrix, which threads share
 
 
 # ---- FULLY_CONNECTED
@@ -201,7 +203,8 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
         op.transpose = transpose_of(sizeof(float))
         op.rows = context.request_scratch(context.for_all_workers(sizeof(float) * op.m * op.k))
     matrices = matrix_count(op)
-    return context.parallelize(node, batch_range, iteration_space(matrices, 1), matrices * op.k * (op.n + op.m * op.n * 0.02))
+    op.bands = count_bands(matrices, op.m, context.workers)
+    return context.parallelize(node, batch_range, iteration_space(matrices * op.bands, 1), matrices * op.k * (op.n + op.m * op.n * 0.02))
 
 
 cdef void join_rows(BatchMatmul* op) noexcept nogil:
@@ -256,17 +259,21 @@ cdef float* pack_columns(const BatchMatmul* op, const float* y, float* packed) n
     return plan.packed
 
 
-cdef void multiply(Context context, const BatchMatmul* op, const float* rows, float* columns, float* z, int worker) noexcept nogil:
+cdef void multiply(
+    Context context, const BatchMatmul* op, const float* rows, ptrdiff_t count, float* columns, float* z, int worker,
+) noexcept nogil:
     cdef ConvF32 plan = op.fast.plan
     if not op.vector:
-        matrix_f32(rows, op.m, op.k, columns, op.n, plan.low, plan.high, op.order, z)
+        matrix_f32(rows, count, op.k, columns, op.n, plan.low, plan.high, op.order, z)
         return
     plan.packed = columns
+    plan.shape.batches = count
     plan.run(&plan, rows, context.worker_scratch(plan.scratch, plan.scratch_bytes, worker), z)
 
 
 cdef int batch_matmul(Context context, Node* node) noexcept nogil:
-    batch_range(context, node, 0, matrix_count(<const BatchMatmul*>node.data), 0)
+    cdef const BatchMatmul* op = <const BatchMatmul*>node.data
+    batch_range(context, node, 0, matrix_count(op) * op.bands, 0)
     return 0
 
 
@@ -276,7 +283,7 @@ cdef int64_t matrix_count(const BatchMatmul* op) noexcept nogil:
 
 
 cdef void batch_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """Some matrices of the output. Those of y are packed when first met; a run of batches that share one packs it once."""
+    """Some bands of the output's matrices. Those of y are packed when first met; a run of batches that share one packs it once."""
     cdef const BatchMatmul* op = <const BatchMatmul*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef const float* y = <const float*>context.input(node, 1).data
@@ -284,9 +291,13 @@ cdef void batch_range(Context context, Node* node, int64_t first, int64_t end, i
     cdef float* columns = NULL
     cdef float* turned
     cdef int64_t packed = -1
-    cdef int64_t i, xi, yi
+    cdef int64_t unit, i, xi, yi
+    cdef ptrdiff_t row, stop
     cdef const float* rows
-    for i in range(first, end):
+    for unit in range(first, end):
+        i = unit / op.bands
+        row = band_begin(op.m, unit % op.bands, op.bands)
+        stop = band_begin(op.m, unit % op.bands + 1, op.bands)
         xi = matrix_at(op, op.x_step, i)
         yi = matrix_at(op, op.y_step, i)
         if op.constant_columns != NULL:
@@ -294,12 +305,13 @@ cdef void batch_range(Context context, Node* node, int64_t first, int64_t end, i
         elif packed != yi:
             columns = pack_columns(op, y + yi * op.k * op.n, <float*>context.worker_scratch(op.columns, op.columns_bytes, worker))
             packed = yi
-        rows = x + xi * op.m * op.k
         if op.adj_x:
             turned = <float*>context.worker_scratch(op.rows, sizeof(float) * op.m * op.k, worker)
-            op.transpose(<const uint8_t*>rows, 4 * op.m, op.k, op.m, <uint8_t*>turned, 4 * op.k)
+            op.transpose(<const uint8_t*>(x + xi * op.m * op.k + row), 4 * op.m, op.k, stop - row, <uint8_t*>turned, 4 * op.k)
             rows = turned
-        multiply(context, op, rows, columns, z + i * op.m * op.n, worker)
+        else:
+            rows = x + (xi * op.m + row) * op.k
+        multiply(context, op, rows, stop - row, columns, z + (i * op.m + row) * op.n, worker)
 
 
 cdef int64_t matrix_at(const BatchMatmul* op, const int64_t* step, int64_t i) noexcept nogil:

@@ -32,6 +32,7 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.ops.kernels.row_bands cimport band_begin, count_bands
 from tflm_cy.ops.kernels.batched_i8 cimport Batched8, multiply_batch8, plan_batched_i8
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
@@ -74,6 +75,7 @@ cdef struct Matrix:
     int columns                  # scratch: one matrix of w as rows
     ConvI8 fast                 # with a vector kernel: FULLY_CONNECTED, BATCH_MATMUL as one product
     Batched8 batched             # BATCH_MATMUL
+    ptrdiff_t bands              # of the rows of a matrix, which threads share
 
 
 cdef int prepare_fully_connected(Context context, Node* node) except -1:
@@ -304,8 +306,9 @@ cdef bint plan_batches(Context context, Node* node, Matrix* op, const Tensor* x,
         op.fast = b.packed[0]
         op.fast.scratch = b.scratch
         parallelize_packed(context, node, &op.fast, compute_range)
-    elif batches > 1:
-        context.parallelize(node, multiply_batches, iteration_space(batches, 1), batches * conv_i8_time(&b.plan))
+        return True
+    op.bands = count_bands(batches, op.m, context.workers)
+    context.parallelize(node, multiply_batches, iteration_space(batches * op.bands, 1), batches * conv_i8_time(&b.plan))
     return True
 
 
@@ -406,7 +409,8 @@ cdef const int8_t* columns_of(Context context, const Matrix* op, const int8_t* w
 
 
 cdef int batch_matmul_vector(Context context, Node* node) noexcept nogil:
-    multiply_batches(context, node, 0, batch_total(<Matrix*>node.data), 0)
+    cdef const Matrix* op = <const Matrix*>node.data
+    multiply_batches(context, node, 0, batch_total(op) * max(op.bands, <ptrdiff_t>1), 0)
     return 0
 
 
@@ -415,11 +419,14 @@ cdef void multiply_batches(Context context, Node* node, int64_t first, int64_t e
     cdef const int8_t* w = <const int8_t*>context.input(node, 1).data
     cdef char* y = <char*>context.output(node, 0).data
     cdef ptrdiff_t bytes = op.m * op.n * (4 if op.batched.plan.dynamic else 1)
+    cdef ptrdiff_t bands = max(op.bands, <ptrdiff_t>1)
     cdef ptrdiff_t batch
-    for batch in range(first, end):
+    cdef int64_t unit
+    for unit in range(first, end):
+        batch = unit / bands
         multiply_batch8(
             context, &op.batched, context.input(node, 0).data, w, y + batch * bytes, matrix_of(op, op.x_step, batch),
-            matrix_of(op, op.w_step, batch), worker)
+            matrix_of(op, op.w_step, batch), band_begin(op.m, unit % bands, bands), band_begin(op.m, unit % bands + 1, bands), worker)
 
 
 cdef int batch_matmul_8(Context context, Node* node) noexcept nogil:
