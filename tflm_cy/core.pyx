@@ -18,7 +18,6 @@ from cpython.buffer cimport PyBUF_STRIDED_RO, PyBuffer_IsContiguous, PyBuffer_Re
 from cpython.long cimport PyLong_AsLong, PyLong_AsLongAndOverflow
 from cpython.pythread cimport PyThread_free_lock, PyThread_get_thread_ident
 from libc.stdint cimport int32_t, uint32_t
-from libc.string cimport memcpy
 
 from tflm_cy.graph.arrays cimport (
     checked_strings, checked_value, expect_shape, fields, fits, has_plain_type, new_array, open_constant, read_only, read_value, small_index,
@@ -37,6 +36,7 @@ from tflm_cy.graph.subgraph cimport Subgraph, note_write
 from tflm_cy.graph.tensor cimport (
     CONSTANT, MAX_RANK, STRING, Tensor, is_constant, shape_of,
 )
+from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.model cimport Model
 from tflm_cy.threads.processor cimport load32
 from tflm_cy.threads.call_lock cimport HAS_GIL, begin_call, end_call, is_alone, is_left_behind, make_call_lock
@@ -283,7 +283,7 @@ cdef class Core:
             tensor = &g.tensors[PyLong_AsLong(index)]
             if (value.dtype is DTYPE_OF[tensor.type] and not is_constant(tensor) and fits(fields(value), tensor)
                     and not is_internal(&g.graph, tensor.index)):
-                memcpy(tensor.data, fields(value).data, tensor.bytes)
+                copy_bytes(tensor.data, fields(value).data, tensor.bytes)
                 note_write(g, tensor.index)
                 return 0
         g = self.subgraph(subgraph_index)
@@ -339,7 +339,7 @@ cdef class Core:
             if g.ready and tensor.rank > 0 and g.graph.last_use[t] >= g.graph.step_count and has_plain_type(tensor) and not is_internal(&g.graph, t):
                 array = new_array(tensor)
                 if self.call_lock.owner == 0 and fits(fields(array), tensor):
-                    memcpy(fields(array).data, tensor.data, tensor.bytes)
+                    copy_bytes(fields(array).data, tensor.data, tensor.bytes)
                     return array
         g = self.subgraph(subgraph_index)
         self.enter()

@@ -21,6 +21,13 @@ from tflm_cy.arithmetic.rounding cimport cut32, cut64
 cdef extern from *:
     """
     /* Whole vectors of what the compiler finds no instructions for, or not those that saturate: how many values they are. */
+    #if defined(__x86_64__) && defined(__GNUC__)
+    #include <immintrin.h>
+    /* The instruction gives INT64_MIN for what does not fit; vectors of it would be made of several. */
+    static inline int64_t tflm_cy_cut64_f32(float x) { return _mm_cvttss_si64(_mm_set_ss(x)); }
+    #else
+    static inline int64_t tflm_cy_cut64_f32(float x) { return x >= -9223372036854775808.0f && x < 9223372036854775808.0f ? (int64_t)x : INT64_MIN; }
+    #endif
     #ifdef __AVX2__
     #include <immintrin.h>
     #define TFLM_CY_CUT(AT) _mm256_cvttps_epi32(_mm256_min_ps(top, _mm256_max_ps(_mm256_loadu_ps(x + i + AT), bottom))) /* max(NaN, b) is b */
@@ -50,23 +57,6 @@ cdef extern from *:
       }
       return i;
     }
-    /* What is 2^52 or more loses its lowest 11 bits first, but for a bit that says whether they were 0: then it is exact as a double, and float32
-     * rounds once. As a double: 2^52 and 3 * 2^67 with the lower and the upper bits in place of theirs. */
-    static inline __m128 tflm_cy_four_s64(const int64_t *x) {
-      const __m256i v = _mm256_loadu_si256((const __m256i *)x), low = _mm256_set1_epi64x(0x7FF);
-      const __m256i past = _mm256_and_si256(_mm256_add_epi64(_mm256_and_si256(v, low), low), _mm256_set1_epi64x(0x800));
-      const __m256i size = _mm256_srli_epi64(_mm256_add_epi64(v, _mm256_set1_epi64x(0x0010000000000000)), 53);
-      const __m256i exact = _mm256_blendv_epi8(_mm256_or_si256(_mm256_andnot_si256(low, v), past), v, _mm256_cmpeq_epi64(size, _mm256_setzero_si256()));
-      const __m256i upper = _mm256_blend_epi16(_mm256_srai_epi32(exact, 16), _mm256_setzero_si256(), 0x33);
-      const __m256d high = _mm256_castsi256_pd(_mm256_add_epi64(upper, _mm256_castpd_si256(_mm256_set1_pd(442721857769029238784.0))));
-      const __m256i lower = _mm256_blend_epi16(exact, _mm256_castpd_si256(_mm256_set1_pd(4503599627370496.0)), 0x88);
-      return _mm256_cvtpd_ps(_mm256_add_pd(_mm256_sub_pd(high, _mm256_set1_pd(442726361368656609280.0)), _mm256_castsi256_pd(lower)));
-    }
-    static inline int64_t tflm_cy_s64_f32_blocks(const int64_t *x, float *y, int64_t n) {
-      int64_t i = 0;
-      for (; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, _mm256_set_m128(tflm_cy_four_s64(x + i + 4), tflm_cy_four_s64(x + i)));
-      return i;
-    }
     static inline int64_t tflm_cy_u16_blocks(const float *x, uint16_t *y, int64_t n) {
       int64_t i = 0;
       for (; i + 16 <= n; i += 16)
@@ -88,7 +78,6 @@ cdef extern from *:
     #else
     static inline int64_t tflm_cy_s8_blocks(const float *x, int8_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
     static inline int64_t tflm_cy_u16_blocks(const float *x, uint16_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
-    static inline int64_t tflm_cy_s64_f32_blocks(const int64_t *x, float *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
     static inline int64_t tflm_cy_u32_blocks(const float *x, uint32_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
     static inline int64_t tflm_cy_s16_blocks(const float *x, int16_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
     static inline int64_t tflm_cy_u8_blocks(const float *x, uint8_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
@@ -98,7 +87,7 @@ cdef extern from *:
     int64_t u8_blocks "tflm_cy_u8_blocks"(const float* x, uint8_t* y, int64_t n) noexcept nogil
     int64_t s8_blocks "tflm_cy_s8_blocks"(const float* x, int8_t* y, int64_t n) noexcept nogil
     int64_t u16_blocks "tflm_cy_u16_blocks"(const float* x, uint16_t* y, int64_t n) noexcept nogil
-    int64_t s64_f32_blocks "tflm_cy_s64_f32_blocks"(const int64_t* x, float* y, int64_t n) noexcept nogil
+    int64_t cut64_f32 "tflm_cy_cut64_f32"(float x) noexcept nogil
     int64_t u32_blocks "tflm_cy_u32_blocks"(const float* x, uint32_t* y, int64_t n) noexcept nogil
 
 cdef enum:
@@ -357,7 +346,7 @@ cdef inline void whole_to_bool(const Pattern* x, uint8_t* y, int64_t n) noexcept
 
 cdef inline void whole_to_f32(const Integral* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
-    for i in range(s64_f32_blocks(<const int64_t*>x, y, n) if Integral is int64_t else 0, n):
+    for i in range(n):
         y[i] = <float>x[i]
 
 
@@ -385,7 +374,7 @@ cdef inline void f32_to_s32(const float* x, int32_t* y, int64_t n) noexcept nogi
 cdef inline void f32_to_s64(const float* x, int64_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = cut64(x[i])
+        y[i] = cut64_f32(x[i])
 
 
 cdef inline void f32_to_f16(const float* x, uint16_t* y, int64_t n) noexcept nogil:

@@ -2,7 +2,6 @@
 
     copy_runs(dst, dst_stride, src, src_stride, run, n)      # n runs of `run` bytes; strides in bytes
     copy_run(dst, src, run)                                  # one run, which may be short
-    copy_bytes(dst, src, bytes)                              # one run, which may be long
     fill(dst, bytes, element, size)                          # one element over and over
 
 Strides may be negative, the source's also 0. Nothing here knows types. Memory may lie on any address; source and
@@ -11,11 +10,14 @@ destination never overlap.
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
+from tflm_cy.platform.long_copy cimport copy_bytes
+
 cdef extern from *:
     """
     #include <stdint.h>
     #include <string.h>
     #include "x86.h"
+    #include "long_copy.h"
     /* Unrolled: a loop of one load and one store takes twice as long where it lies across two lines of the instruction cache. */
     #define TFLM_CY_COPY(N) \
       static inline void copy_##N(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t n) { \
@@ -119,27 +121,6 @@ cdef extern from *:
       tflm_cy_copy_wide_avx2(dst, dst_stride, src, src_stride, run, n);
       return 1;
     }
-    /* One run. From some kilobytes on the C library uses an instruction that takes up to twice as long, unless the run is longer than a cache. */
-    enum { TFLM_CY_LEAST_LOOP = 4096, TFLM_CY_MOST_LOOP = 384 * 1024 };
-    __attribute__((target("avx2"), noinline)) static void tflm_cy_copy_bytes_avx2(char *dst, const char *src, int64_t bytes) {
-      const __m256i last = _mm256_loadu_si256((const __m256i *)(src + bytes - 32));
-      char *const end = dst + bytes - 32;
-      for (; dst + 96 < end; dst += 128, src += 128) {
-        const __m256i a = _mm256_loadu_si256((const __m256i *)src), b = _mm256_loadu_si256((const __m256i *)(src + 32));
-        const __m256i c = _mm256_loadu_si256((const __m256i *)(src + 64)), d = _mm256_loadu_si256((const __m256i *)(src + 96));
-        _mm256_storeu_si256((__m256i *)dst, a);
-        _mm256_storeu_si256((__m256i *)(dst + 32), b);
-        _mm256_storeu_si256((__m256i *)(dst + 64), c);
-        _mm256_storeu_si256((__m256i *)(dst + 96), d);
-      }
-      for (; dst < end; dst += 32, src += 32) _mm256_storeu_si256((__m256i *)dst, _mm256_loadu_si256((const __m256i *)src));
-      _mm256_storeu_si256((__m256i *)end, last);
-    }
-    static inline void tflm_cy_copy_bytes(void *dst, const void *src, int64_t bytes) {
-      if (bytes >= TFLM_CY_LEAST_LOOP && bytes <= TFLM_CY_MOST_LOOP && (x86_features() & X86_AVX2))
-        tflm_cy_copy_bytes_avx2((char *)dst, (const char *)src, bytes);
-      else if (bytes > 0) memcpy(dst, src, (size_t)bytes);
-    }
     /* At least 64 bytes of a vector that repeats, whole vectors on their own addresses; returns how many. `pair` begins at dst. */
     __attribute__((target("avx2"), noinline)) static int64_t tflm_cy_fill_avx2(char *dst, int64_t bytes, const uint64_t *pair) {
       const int64_t first = 32 - ((uintptr_t)dst & 31);
@@ -162,7 +143,6 @@ cdef extern from *:
     #else
     #define tflm_cy_copy_wide(DST, DST_STRIDE, SRC, SRC_STRIDE, RUN, N) 0
     #define tflm_cy_turn_rows(DST, DST_STRIDE, SRC, SRC_STRIDE, SIZE, ELEMENTS, N) 0
-    #define tflm_cy_copy_bytes(DST, SRC, BYTES) memcpy(DST, SRC, (size_t)(BYTES))
     #define TFLM_CY_FILL_BLOCKS(DST, BYTES, PAIR) 0
     #endif
     #define TFLM_CY_COPY_BACK(N) \
@@ -188,7 +168,7 @@ cdef extern from *:
         memcpy(dst + run - N, last, N); \
       } while (0)
     static inline void tflm_cy_copy_run(char *dst, const char *src, int64_t run) {
-      if (run > 256) memcpy(dst, src, (size_t)run);
+      if (run > 256) tflm_cy_copy_bytes(dst, src, run);
       else if (run >= 32) {
         for (int64_t i = 0; i + 32 < run; i += 32) memcpy(dst + i, src + i, 32);
         memcpy(dst + run - 32, src + run - 32, 32);
@@ -232,7 +212,6 @@ cdef extern from *:
     }
     """
     void copy_run "tflm_cy_copy_run"(char* dst, const char* src, int64_t run) noexcept nogil
-    void copy_bytes "tflm_cy_copy_bytes"(void* dst, const void* src, int64_t bytes) noexcept nogil
     void fill "tflm_cy_fill"(char* dst, int64_t bytes, const char* element, int64_t size) noexcept nogil
     void copy_1(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) noexcept nogil
     void copy_2(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) noexcept nogil

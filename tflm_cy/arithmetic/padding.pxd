@@ -6,9 +6,9 @@
     pad_axis(&padding, shared_axis(&padding), first, end, y, x)    # some of its steps: each byte is written once
 """
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memmove
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
+from tflm_cy.platform.long_copy cimport move_bytes
 
 cdef enum:
     PADDED_RANK = 16
@@ -59,7 +59,7 @@ cdef inline void pad_tensor(const Padding* p, char* dst, const char* src) noexce
     if p.rank > 0:
         pad_axis(p, 0, 0, p.size[0], dst, src)
     elif p.run > 0:
-        memmove(dst, src, p.run)
+        move_bytes(dst, src, p.run)
 
 
 cdef inline void pad_rows(const Padding* p, int d, int64_t first, int64_t end, char* dst, const char* src) noexcept nogil:
@@ -83,7 +83,7 @@ cdef inline void pad_axis(const Padding* p, int d, int64_t first, int64_t end, c
     dst += p.before[d] * step
     if d == p.rank - 1:
         if first < end:
-            memmove(dst + first * p.run, src + first * p.run, (end - first) * p.run)
+            move_bytes(dst + first * p.run, src + first * p.run, (end - first) * p.run)
     elif d == p.rank - 2 and p.apart and step <= SHORT_ROW:
         pad_rows(p, d, first, end, dst, src)
     else:

@@ -7,7 +7,7 @@ would gain from more.
     select_values(&plan, 4, condition, x, z, y)
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.broadcast cimport MAX_DIMS
 from tflm_cy.arithmetic.copy_runs cimport copy_run, fill
@@ -89,10 +89,8 @@ cdef inline void copy_or_repeat(const Word* x, int64_t step, Word* y, int64_t n)
     """`y` may be `x`."""
     if step == 0:
         fill(<char*>y, n * sizeof(Word), <const char*>x, sizeof(Word))
-    elif n * sizeof(Word) <= 256 and x != y:
+    elif x != y:
         copy_run(<char*>y, <const char*>x, n * sizeof(Word))
-    else:
-        memmove(y, x, n * sizeof(Word))
 
 
 cdef inline void select_blocks(

@@ -13,6 +13,7 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.combine cimport ADD, MULTIPLY, Combine
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
+from tflm_cy.platform.long_copy cimport copy_bytes
 
 cdef enum:
     MOST_DIMS = 16
@@ -296,7 +297,7 @@ cdef inline void combine_spread(const Windows* s, int op, Combine combine, const
     cdef int64_t at = max(begin, (-start + stride - 1) // stride if start < 0 else 0)
     cdef int64_t step = s.every * stride // base
     cdef int64_t found, count
-    memcpy(to, first, (end - begin) * size)
+    copy_bytes(to, first, (end - begin) * size)
     while at < end and (start + at * stride) % base != 0:
         at += 1
     if at < end:

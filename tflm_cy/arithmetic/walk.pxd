@@ -13,8 +13,9 @@ are moved that way.
 """
 from libc.stdint cimport int64_t, uint8_t
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes, copy_on, copy_runs, turn_rows
+from tflm_cy.arithmetic.copy_runs cimport copy_on, copy_runs, turn_rows
 from tflm_cy.arithmetic.signatures cimport TransposeBlocks
+from tflm_cy.platform.long_copy cimport copy_bytes
 
 cdef enum:
     WALK_RANK = 36           # two axes for each of a tensor's 16 dimensions, and some for blocks

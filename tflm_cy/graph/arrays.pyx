@@ -17,7 +17,6 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_INCREF
 from libc.stddef cimport size_t
 from libc.stdint cimport int8_t, int64_t, uint8_t
-from libc.string cimport memcpy
 
 from tflm_cy.graph.description cimport strings_of, tensor_name
 from tflm_cy.graph.description import DTYPES
@@ -29,6 +28,7 @@ from tflm_cy.graph.tensor cimport (
     is_constant, is_packed, shape_of, type_name,
 )
 from tflm_cy.graph.view cimport view_of
+from tflm_cy.platform.long_copy cimport copy_bytes
 
 NULL_DATA = "Tensor data is null. Run allocate_tensors() first"
 
@@ -198,7 +198,7 @@ cdef void write_value(Tensor* tensor, const Py_buffer* value) noexcept:
     if is_packed(tensor):
         pack(<const int8_t*>value.buf, <uint8_t*>tensor.data, count(tensor), tensor.type)
     elif tensor.bytes > 0:
-        memcpy(tensor.data, value.buf, min(<size_t>value.len, tensor.bytes))
+        copy_bytes(tensor.data, value.buf, min(<size_t>value.len, tensor.bytes))
 
 
 cdef int open_constant(Subgraph g, int t) except -1:
@@ -255,7 +255,7 @@ cdef object read_value(Subgraph g, int t, tuple shape):
     if is_packed(tensor):
         unpack(<const uint8_t*>tensor.data, <int8_t*>buffer.buf, min(count(tensor), <int64_t>buffer.len), tensor.type)
     elif buffer.len > 0:
-        memcpy(buffer.buf, tensor.data, min(<size_t>buffer.len, tensor.bytes))
+        copy_bytes(buffer.buf, tensor.data, min(<size_t>buffer.len, tensor.bytes))
     PyBuffer_Release(&buffer)
     if tensor.type == BFLOAT16:
         array = array.view(scalar_type(BFLOAT16))

@@ -7,13 +7,13 @@
     omit_unread_outputs(caller, node, body)     # of these, what the caller does not read
 """
 from libc.stdint cimport int32_t
-from libc.string cimport memcpy
 
 from tflm_cy.graph.graph cimport count_reads
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.resource cimport is_handle
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport PLANNED, same_shape
+from tflm_cy.platform.long_copy cimport copy_bytes
 
 
 cdef bint reads_input(Context callee, int i) noexcept:
@@ -57,7 +57,7 @@ cdef int set_inputs(Context callee, const Tensor** values) except -1:
             if target.type != values[i].type:
                 g.store(target, values[i])        # which says what is wrong
             elif target.data != values[i].data:
-                memcpy(target.data, values[i].data, target.bytes)
+                copy_bytes(target.data, values[i].data, target.bytes)
         else:
             g.store(target, values[i])
     return 0

@@ -24,6 +24,7 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
 from tflm_cy.graph.tensor cimport Tensor, shape_of, type_name
+from tflm_cy.platform.long_copy cimport copy_bytes
 
 
 cdef int reserve(Variable* variable, size_t bytes) noexcept nogil:
@@ -45,7 +46,7 @@ cdef int assign(Variable* variable, const Tensor* value) noexcept nogil:
     cdef int d
     if reserve(variable, value.bytes) != 0:
         return -1
-    memcpy(variable.data, value.data, value.bytes)
+    copy_bytes(variable.data, value.data, value.bytes)
     if value.bytes > 0 or not variable.assigned:
         variable.bytes = value.bytes
     variable.type = value.type

@@ -32,6 +32,7 @@ from tflm_cy.graph.strings cimport load_strings, store_strings
 from tflm_cy.graph.tensor cimport (
     COMPUTED, CONSTANT, DYNAMIC, MAX_RANK, STRING, VARIABLE, Tensor, bytes_of, counts_as_empty, is_constant, shape_of, type_name,
 )
+from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.slots cimport SUBGRAPH_TENSORS, TENSOR_SHAPE_SIGNATURE
 from tflm_cy.schema.table cimport Vector, table_vector, vector_i32, vector_table
 from tflm_cy.threads.pool cimport count_workers
@@ -284,7 +285,7 @@ cdef class Subgraph(Context):
         if target.bytes != value.bytes or is_constant(target):
             raise ValueError(f"a value of shape {shape_of(value)} cannot be stored in a tensor of shape {shape_of(target)}")
         if value.bytes > 0:
-            memcpy(target.data, value.data, value.bytes)
+            copy_bytes(target.data, value.data, value.bytes)
         return self.shared.copy_handle(self.index, target, value) if is_handle(target) else 0
 
     # ---------------------------------------------------------------- shapes and values from outside

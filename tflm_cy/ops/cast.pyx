@@ -17,7 +17,6 @@ from tflm_cy.arithmetic.cast cimport (
     whole_to_f32, whole_to_whole,
 )
 from tflm_cy.arithmetic.cast_neon cimport f32_to_u16_neon, f32_to_u32_neon, store_low_bits, store_s64_neon, store_u32_neon
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.half cimport halves_to_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.micro.cast cimport store_nearest_s16, store_nearest_s32, store_nearest_s8, store_nearest_u32
@@ -30,6 +29,7 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.operand cimport operand
 from tflm_cy.ops.value_space cimport Values, share_single, values_of_units
+from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.simd.table cimport kernels
 
 ctypedef void (*Direct)(const void* x, void* y, int64_t n) noexcept nogil

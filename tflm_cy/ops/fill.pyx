@@ -20,7 +20,7 @@ from libc.math cimport ceilf, fabsf
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes, copy_runs, fill
+from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 from tflm_cy.arithmetic.strings cimport (
     StringWriter, append_string, begin_strings, has_strings, string_length, strings_head,
 )
@@ -33,6 +33,7 @@ from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
 from tflm_cy.ops.operand cimport (
     accept, adopt_type, index_at, operand, result, want_bytes, want_index_type, want_one, want_same_quantization, want_symmetric, want_type_of,
 )
+from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport ONE_HOT_AXIS
 from tflm_cy.schema.table cimport table_i32
 

@@ -7,11 +7,12 @@
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes, fill
+from tflm_cy.arithmetic.copy_runs cimport fill
 from tflm_cy.arithmetic.reduction cimport (
     FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, MAX_AXES, FoldShape, advance, element, fold, fold_tensor, narrow, neutral, sum_narrow, sum_s32,
 )
 from tflm_cy.graph.tensor cimport BOOL, INT8, INT16, INT32, INT64
+from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.simd.folds cimport (
     FOLD_OF_S8, FOLD_OF_S16, FOLD_OF_S32, FOLD_OF_S64, FOLD_OF_U8, FoldKernel, FoldKernels,
 )

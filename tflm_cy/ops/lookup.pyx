@@ -17,6 +17,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, STRING, Tensor, UINT
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.held cimport held
 from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport (
     LSH_PROJECTION_TYPE, SKIP_GRAM_INCLUDE_ALL_NGRAMS,
     SKIP_GRAM_MAX_SKIP_SIZE, SKIP_GRAM_NGRAM_SIZE,
@@ -118,7 +119,7 @@ cdef int lookup_rows(Context context, Node* node) noexcept nogil:
         row = row_of((<const int32_t*>lookup.data)[i], <const int32_t*>key.data, key.dims[0])
         hits[i] = row >= 0
         if size > 0 and row >= 0:
-            memcpy(y + i * size, <const char*>value.data + row * size, size)
+            copy_bytes(y + i * size, <const char*>value.data + row * size, size)
         elif size > 0:
             memset(y + i * size, 0, size)
     return 0

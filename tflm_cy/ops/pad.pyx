@@ -16,7 +16,7 @@ Source: LiteRT:tflite/kernels/pad.cc, mirror_pad.cc.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes, copy_runs
+from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.padding cimport Padding, pad_tensor, plan_padding
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -27,6 +27,7 @@ from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport (
     accept, index_at, operand, result, want_bytes, want_index_type, want_one, want_same_quantization, want_symmetric, want_type_of,
 )
+from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport MIRROR_PAD_MODE
 from tflm_cy.schema.table cimport table_i8
 

@@ -11,9 +11,8 @@ ordered map: a NaN is the smallest value so far, and when the first value is one
 Source: LiteRT:tflite/kernels/{reverse_sequence,dynamic_update_slice,sparse_to_dense,dilate,unique}.cc.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes, copy_runs, fill
+from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -24,6 +23,7 @@ from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport (
     accept, adopt_type, index_at, operand, result, want_bytes, want_element, want_index_type, want_one, want_type_of,
 )
+from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport REVERSE_SEQUENCE_BATCH_DIM, REVERSE_SEQUENCE_SEQ_DIM, UNIQUE_IDX_OUT_TYPE
 from tflm_cy.schema.table cimport table_i8, table_i32
 
@@ -137,7 +137,7 @@ cdef int reverse_sequence(Context context, Node* node) noexcept nogil:
                 else:
                     for b in range(op.second):
                         length = index_at(lengths.type, lengths.data, b)
-                        memcpy(y + b * op.run, x + b * op.run + step_to(length, a) * op.middle * row, op.run)
+                        copy_bytes(y + b * op.run, x + b * op.run + step_to(length, a) * op.middle * row, op.run)
                 x += row
                 y += row
     return 0
@@ -310,7 +310,7 @@ cdef int sparse_to_dense(Context context, Node* node) noexcept nogil:
             if at < 0 or at >= y.dims[d]:
                 return context.fail_with(b"sparse_to_dense: index %ld is outside of %ld", at, y.dims[d])
             to = to * y.dims[d] + at
-        memcpy(<char*>y.data + to * size, <const char*>values.data + (row * size if values.rank else 0), size)
+        copy_bytes(<char*>y.data + to * size, <const char*>values.data + (row * size if values.rank else 0), size)
     return 0
 
 
@@ -474,7 +474,7 @@ cdef int unique(Context context, Node* node) noexcept nogil:
     found = 0
     for i in range(n):
         if index_at(indices.type, indices.data, i) == found:
-            memcpy(<char*>y.data + found * size, <const char*>x.data + i * size, size)
+            copy_bytes(<char*>y.data + found * size, <const char*>x.data + i * size, size)
             found += 1
     return 0
 

@@ -13,7 +13,6 @@ Source: LiteRT:tflite/kernels/{sign,atan2,bitwise_xor,right_shift,bitcast,bucket
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f32, wrap32
 from tflm_cy.arithmetic.micro.sums8 cimport Sums8, coarse, fine, sums8
 from tflm_cy.arithmetic.pointwise cimport (
@@ -29,6 +28,7 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.elementwise cimport Binary, Unary, prepare_binary, prepare_unary
 from tflm_cy.ops.operand cimport adopt_type, check_same_type, operand, result, want_bytes, want_element, want_type_of
+from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport BUCKETIZE_BOUNDARIES, FAKE_QUANT_MAX, FAKE_QUANT_MIN, FAKE_QUANT_NARROW_RANGE, FAKE_QUANT_NUM_BITS
 from tflm_cy.schema.table cimport Vector, load_u32, table_bool, table_f32, table_i32, table_vector
 from tflm_cy.simd.table cimport kernels

@@ -18,9 +18,7 @@ dimensions.
 Source: LiteRT:tflite/kernels/reshape.cc, squeeze.cc, expand_dims.cc.
 """
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.strings cimport has_strings
 from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -30,6 +28,7 @@ from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
 from tflm_cy.ops.operand cimport (
     accept, adopt_type, index_at, operand, result, want_index_type, want_one, want_same_quantization, want_symmetric,
 )
+from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport RESHAPE_NEW_SHAPE
 from tflm_cy.schema.table cimport Vector, table_vector, vector_i32
 
@@ -134,7 +133,7 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
     node.is_view = x.type != STRING
     if is_constant(x) and x.type != STRING:
         context.set_computed(y)
-        memcpy(y.data, x.data, y.bytes)
+        copy_bytes(y.data, x.data, y.bytes)
         node.invoke = computed_in_prepare
     return 0
 
@@ -266,7 +265,7 @@ cdef int copy_strings(Context context, Node* node) noexcept nogil:
         return context.fail(b"the input does not hold the strings of its shape")
     if context.resize_bytes(y, x.bytes) != 0:
         return -1
-    memcpy(y.data, x.data, x.bytes)
+    copy_bytes(y.data, x.data, x.bytes)
     return 0
 
 

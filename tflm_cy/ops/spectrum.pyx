@@ -17,7 +17,6 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.spectrum cimport (
     MelBank, Plane, design_bank, fill_cosines, fill_turns, hadamard, mel_logarithms, rfft2d, rfft2d_narrow, squared_spectrum,
 )
@@ -26,6 +25,7 @@ from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT32, MAX_RANK, Tensor, b
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.flex_options cimport options_of
 from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result
+from tflm_cy.platform.long_copy cimport copy_bytes
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 

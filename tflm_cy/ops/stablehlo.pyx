@@ -16,7 +16,6 @@ Source: LiteRT:tflite/kernels/stablehlo_{elementwise,shift_left,pad,gather,scatt
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.combine cimport ADD, BITS_AND, MAXIMUM, MINIMUM, MULTIPLY, SHIFT_LEFT, TAKE, Combine
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.slices cimport IndexedSlices, Spread, gather_slices, scatter_slices, spread
 from tflm_cy.graph.context cimport Context, Node, register
@@ -27,6 +26,7 @@ from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_element, want_type_of
 from tflm_cy.ops.value_space cimport Values, value_space, values_of_units
+from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport (
     STABLEHLO_GATHER_COLLAPSED_SLICE_DIMS, STABLEHLO_GATHER_INDEX_VECTOR_DIM, STABLEHLO_GATHER_OFFSET_DIMS,
     STABLEHLO_GATHER_SLICE_SIZES, STABLEHLO_GATHER_START_INDEX_MAP, STABLEHLO_PAD_EDGE_PADDING_HIGH,

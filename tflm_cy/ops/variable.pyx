@@ -11,12 +11,12 @@ Source: LiteRT:tflite/kernels/{var_handle,assign_variable,read_variable,call_onc
 from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.resource cimport Resources, Variable, assign, reserve
 from tflm_cy.graph.tensor cimport DYNAMIC, INT8, INT32, RESOURCE, STRING, Tensor, is_constant, type_name
 from tflm_cy.ops.arity cimport computed_in_prepare
 from tflm_cy.ops.state cimport note_state
+from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport CALL_ONCE_INIT_SUBGRAPH_INDEX, VAR_HANDLE_CONTAINER, VAR_HANDLE_SHARED_NAME
 from tflm_cy.schema.table cimport table_i32, table_vector, text_bytes
 

@@ -91,6 +91,8 @@ UNARY32(hard_swish, vf_mul(vf_minimum(vf_maximum(vf_fma(x, vf_set1(0x1.555556p-3
 SCHEDULED32(tanh)
 SCHEDULED32(exp)
 SCHEDULED32(elu)
+SCHEDULED32(elu_avx2)
+SCHEDULED32(logistic_avx2)
 SCHEDULED32(gelu)
 SCHEDULED32(gelu_tanh)
 SCHEDULED32(sin)
@@ -126,12 +128,25 @@ SCHEDULED static void logistic_run_vectors32(const float *exp2, const float *x, 
 }
 static void (*const logistic_vectors32)(const float *, const float *, float *, int64_t) = logistic_run_vectors32;
 
-/* root8 from VRSQRT14PS, sixteen values at a time. */
+#else
+static void (*const logistic_vectors32)(const float *, const float *, float *, int64_t) = NULL;
+#endif
+
+#if SIMD_ISA == 512 || SIMD_ISA == 256
+/* root8 from VRSQRT14PS, sixteen values at a time, or from RSQRTPS, eight: those of which of the delegate's generations (generation.pxd). */
+#if SIMD_ISA == 512
+enum { ROOTS_OF32 = 5 };
+SIMD_INLINE vf first_root(vf v) { return _mm512_rsqrt14_ps(v); }
+SIMD_INLINE vf other_than(vf v, float x, vf r) { return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, vf_set1(x), _CMP_NEQ_UQ), r); }
+#else
+enum { ROOTS_OF32 = 2 };
+SIMD_INLINE vf first_root(vf v) { return _mm256_rsqrt_ps(v); }
+SIMD_INLINE vf other_than(vf v, float x, vf r) { return _mm256_and_ps(_mm256_cmp_ps(v, vf_set1(x), _CMP_NEQ_UQ), r); }
+#endif
 SIMD_INLINE vf root_32(int inverse, vf v) {
-  const vf y = _mm512_rsqrt14_ps(v);
+  const vf y = first_root(v);
   const vf r = vf_sub(y, vf_mul(vf_sub(vf_mul(v, vf_mul(y, y)), vf_set1(1)), vf_mul(vf_set1(0.5f), y)));
-  if (inverse) return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, vf_set1(INFINITY), _CMP_NEQ_UQ), r);
-  return vf_mul(v, _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, vf_set1(0), _CMP_NEQ_UQ), r));
+  return inverse ? other_than(v, INFINITY, r) : vf_mul(v, other_than(v, 0, r));
 }
 
 #define ROOT32(NAME, INVERSE)                                                           \
@@ -146,9 +161,9 @@ SIMD_INLINE vf root_32(int inverse, vf v) {
 ROOT32(sqrt_run32, 0)
 ROOT32(rsqrt_run32, 1)
 #else
+enum { ROOTS_OF32 = 0 };
 static void (*const sqrt_run32)(const void *, const void *, void *, int64_t) = NULL;
 static void (*const rsqrt_run32)(const void *, const void *, void *, int64_t) = NULL;
-static void (*const logistic_vectors32)(const float *, const float *, float *, int64_t) = NULL;
 #endif
 
 #endif

@@ -5,6 +5,7 @@
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
 
 cdef struct UnaryF32Kernels:
+    UnaryKernel abs
     UnaryKernel neg
     UnaryKernel square
     UnaryKernel round_down
@@ -12,5 +13,8 @@ cdef struct UnaryF32Kernels:
     UnaryKernel round_nearest
     UnaryKernel sin
     UnaryKernel cos
-    UnaryKernel sqrt             # these two of the AVX-512 generation; NULL elsewhere
+    UnaryKernel elu_avx2         # these two of the AVX2 generation
+    UnaryKernel logistic_avx2
+    int roots_of                 # of which generation the next two are; 0: they are NULL
+    UnaryKernel sqrt
     UnaryKernel rsqrt

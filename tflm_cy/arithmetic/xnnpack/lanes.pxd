@@ -114,6 +114,10 @@ cdef extern from *:
     static inline tflm_cy_i32x8 tflm_cy_lookup8(const int32_t *table, tflm_cy_i32x8 i) {
       return (tflm_cy_i32x8)_mm256_i32gather_epi32(table, (__m256i)i, 4);
     }
+    #define TFLM_CY_LOOKUP_FEW
+    static inline tflm_cy_i32x8 tflm_cy_lookup_few8(const int32_t *table, tflm_cy_i32x8 i) {
+      return (tflm_cy_i32x8)_mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)table), (__m256i)i);
+    }
     static inline tflm_cy_f32x8 tflm_cy_add8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
       __asm__("vaddps %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a;
     }
@@ -197,6 +201,9 @@ cdef extern from *:
     }
     static inline tflm_cy_i32x8 tflm_cy_lookup8(const int32_t *table, tflm_cy_i32x8 i) { tflm_cy_i32x8 r; TFLM_CY_LANES(table[i[l]]); }
     #endif
+    #ifndef TFLM_CY_LOOKUP_FEW
+    #define tflm_cy_lookup_few8 tflm_cy_lookup8
+    #endif
     """
     enum:
         LANES "tflm_cy_lanes"
@@ -223,3 +230,4 @@ cdef extern from *:
     i32x8 equal8 "tflm_cy_equal8"(f32x8 a, f32x8 b) noexcept nogil
     f32x8 select8 "tflm_cy_select8"(i32x8 which, f32x8 a, f32x8 b) noexcept nogil
     i32x8 lookup8 "tflm_cy_lookup8"(const int32_t* table, i32x8 i) noexcept nogil
+    i32x8 lookup_few8 "tflm_cy_lookup_few8"(const int32_t* table, i32x8 i) noexcept nogil       # in eight entries

@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.xnnpack.generation cimport rsqrt14, rsqrtps
 from tflm_cy.arithmetic.xnnpack.lanes cimport (
-    LANES, bits8, ceil8, equal8, f32x8, floats8, floor8, fma8, i32x8, less8, load8, load_part8, lookup8, max8, min8, mul8, nearest8, select8,
+    LANES, bits8, ceil8, equal8, f32x8, floats8, floor8, fma8, i32x8, less8, load8, load_part8, lookup8, lookup_few8, max8, min8, mul8, nearest8, select8,
     splat8, store8, store_part8,
 )
 
@@ -25,8 +25,8 @@ cdef extern from *:
       0x3F800000, 0x3F82CD87, 0x3F85AAC3, 0x3F88980F, 0x3F8B95C2, 0x3F8EA43A, 0x3F91C3D3, 0x3F94F4F0, 0x3F9837F0, 0x3F9B8D3A, 0x3F9EF532,
       0x3FA27043, 0x3FA5FED7, 0x3FA9A15B, 0x3FAD583F, 0x3FB123F6, 0x3FB504F3, 0x3FB8FBAF, 0x3FBD08A4, 0x3FC12C4D, 0x3FC5672A, 0x3FC9B9BE,
       0x3FCE248C, 0x3FD2A81E, 0x3FD744FD, 0x3FDBFBB8, 0x3FE0CCDF, 0x3FE5B907, 0x3FEAC0C7, 0x3FEFE4BA, 0x3FF5257D, 0x3FFA83B3};
-    /* 2^(i/4) for i = 0 .. 3 less i << 21, so that adding i << 21 to an exponent's bits makes it whole again */
-    static const int32_t tflm_cy_exp2_4[4] = {0x3F800000, 0x3F7837F0, 0x3F7504F3, 0x3F7744FD};
+    /* 2^(i/4) for i = 0 .. 3 less i << 21, so that adding i << 21 to an exponent's bits makes it whole again; a vector's width of them */
+    static const int32_t tflm_cy_exp2_4[8] = {0x3F800000, 0x3F7837F0, 0x3F7504F3, 0x3F7744FD, 0x3F800000, 0x3F7837F0, 0x3F7504F3, 0x3F7744FD};
     """
     const int32_t* EXP2_32 "tflm_cy_exp2_32"
     const int32_t* EXP2_4 "tflm_cy_exp2_4"
@@ -243,7 +243,7 @@ cdef inline f32x8 elu8_avx2(const Parameters* p, f32x8 x) noexcept nogil:
     cdef f32x8 z = max8(splat8(<float>-17.32868003845215), kept)
     cdef f32x8 magic = splat8(3145728)                           # 1.5 * 2^21: rounds to multiples of 1/4
     cdef f32x8 n = fma8(z, splat8(<float>1.4426950216293335), magic)
-    cdef f32x8 s = floats8(lookup8(EXP2_4, bits8(n) & 3) + (bits8(n) << 21))
+    cdef f32x8 s = floats8(lookup_few8(EXP2_4, bits8(n) & 3) + (bits8(n) << 21))
     cdef f32x8 t, q
     n = n - magic
     t = fma8(n, splat8(<float>-0.6931471824645996), z)

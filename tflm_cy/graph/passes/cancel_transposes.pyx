@@ -8,13 +8,13 @@ Between the two transposes (`Node.transpose_rows`, `Node.transpose_columns`) are
 between them is an output of the graph.
 """
 from libc.stdint cimport int32_t
-from libc.string cimport memcpy
 
 from tflm_cy.graph.compilation cimport new_pass
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.graph cimport CANCELLED, Graph, count_reads, node_at
 from tflm_cy.graph.live_ranges cimport find_live_ranges
 from tflm_cy.graph.tensor cimport PLANNED
+from tflm_cy.platform.long_copy cimport copy_bytes
 
 
 cdef int cancel_transposes(Compilation c) except -1:
@@ -87,7 +87,7 @@ cdef bint undoes(const Node* first, const Node* node) noexcept:
 cdef int copy_view(Context context, Node* node) noexcept nogil:
     """Where the view could not be an alias."""
     if node.outputs[0] >= 0 and context.output(node, 0).data != context.input(node, 0).data:
-        memcpy(context.output(node, 0).data, context.input(node, 0).data, context.output(node, 0).bytes)
+        copy_bytes(context.output(node, 0).data, context.input(node, 0).data, context.output(node, 0).bytes)
     return 0
 
 

@@ -16,7 +16,6 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc; XNNPACK's binary el
 from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int64_t
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 from tflm_cy.arithmetic.xnnpack.binary cimport (
@@ -34,6 +33,7 @@ from tflm_cy.ops.value_space cimport Values, channels_of, share_single, values_o
 from tflm_cy.ops.xnnpack.definitions cimport definitions, of_form
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport check_rank
+from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport ADD_FUSED_ACTIVATION_FUNCTION
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.float32 cimport RowsKernel

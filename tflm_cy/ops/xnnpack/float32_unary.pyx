@@ -8,7 +8,6 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
-from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.unary cimport (
     Function8, Parameters, abs8, cos8, elu8_avx2, elu8_avx512, exp8, gelu8, gelu_tanh8, hard_swish8, leaky8_avx2, leaky8_avx512,
     logistic8_avx2, logistic8_avx512, map8, neg8, relu8, round_down8, round_nearest8, round_up8, sin8, square8, tanh8,
@@ -221,6 +220,12 @@ cdef int choose(Context context, Node* node) except -1:
         m.run = kernels().float32.gelu
     elif m.function == gelu_tanh8:
         m.run = kernels().float32.gelu_tanh
+    elif m.function == elu8_avx2:
+        m.run = kernels().unary_f32.elu_avx2
+    elif m.function == logistic8_avx2:
+        m.run = kernels().unary_f32.logistic_avx2
+    elif m.function == abs8:
+        m.run = kernels().unary_f32.abs
     elif m.function == neg8:
         m.run = kernels().unary_f32.neg
     elif m.function == square8:
@@ -273,7 +278,7 @@ cdef int prepare_clamp(Context context, Node* node, float low, float high) excep
 cdef int prepare_root(Context context, Node* node, UnaryKernel kernel, UnaryKernel vector) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.unary.kernel = kernel
-    if generation() == AVX512 and vector != NULL:
+    if vector != NULL and generation() == kernels().unary_f32.roots_of:
         m.unary.kernel = vector
     node.invoke = map_array
     return share_function(context, node, FUNCTION_TIME)
