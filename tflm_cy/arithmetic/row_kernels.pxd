@@ -10,6 +10,17 @@ cdef struct RowScale:            # of a quantized row: real value = scale * (qua
     float scale
     int32_t zero_point
 
+cdef struct RowRange:            # of a part of a row
+    float low
+    float high
+    bint nan                     # some value is NaN, and nothing is known of the others
+
+cdef struct RowSteps:            # how values are quantized (hybrid.pxd)
+    float inverse
+    int32_t low
+    bint plain
+    bint zero                    # all of them become 0
+
 # sums[j * sum_step + r] = x[j] . w[r] modulo 2^32 for `count` rows of values and `rows` rows of weights; minimum: hybrid.pxd's sign errors are added
 ctypedef void (*MultiplyRows)(
     const int16_t* x, ptrdiff_t x_step, ptrdiff_t count, const int8_t* w, ptrdiff_t w_step, ptrdiff_t rows, ptrdiff_t n, bint minimum,
@@ -47,6 +58,8 @@ cdef enum RescaleConstants:
 cdef struct RowKernels:
     MultiplyRows multiply
     void (*quantize)(const float* v, ptrdiff_t n, bint asymmetric, int16_t* q, RowScale* s) noexcept nogil       # hybrid.pxd
+    void (*find_range)(const float* v, ptrdiff_t n, RowRange* range) noexcept nogil
+    void (*quantize_part)(const float* v, ptrdiff_t n, const RowScale* s, const RowSteps* steps, int16_t* q) noexcept nogil
     void (*add_dots)(const float* a, ptrdiff_t rows, ptrdiff_t k, const float* v, const float* start, float* y) noexcept nogil
     void (*multiply_vector)(const float* a, ptrdiff_t rows, ptrdiff_t k, const float* v, float* y) noexcept nogil      # eigen.pxd
     bint (*multiply_panels)(

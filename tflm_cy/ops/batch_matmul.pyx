@@ -17,7 +17,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.fully_connected cimport fully_connected_f32
-from tflm_cy.arithmetic.hybrid cimport quantize_asymmetric, quantize_symmetric
+from tflm_cy.arithmetic.hybrid_quantization cimport quantize_asymmetric, quantize_symmetric
 from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
 from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size

@@ -18,7 +18,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from tflm_cy.arithmetic.conv cimport conv_f32, conv_quantized
 from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_f32, depthwise_quantized, depthwise_sums, window_taps
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
-from tflm_cy.arithmetic.hybrid cimport quantize_asymmetric
+from tflm_cy.arithmetic.hybrid_quantization cimport quantize_asymmetric
 from tflm_cy.arithmetic.hybrid_scaling cimport BY_FOURS, BY_PRODUCT
 from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size

@@ -2,12 +2,12 @@ from libc.math cimport roundf
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
-from tflm_cy.arithmetic.hybrid cimport quantize_asymmetric, quantize_symmetric
+from tflm_cy.arithmetic.hybrid_quantization cimport find_range, quantize_asymmetric, quantize_part, quantize_symmetric
 from tflm_cy.arithmetic.hybrid_scaling cimport scale_rows
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.optimized.power cimport eigen_power
 from tflm_cy.arithmetic.transpose_conv cimport add_scaled_products
-from tflm_cy.arithmetic.row_kernels cimport HalfFunction, RowKernels, RowScale
+from tflm_cy.arithmetic.row_kernels cimport HalfFunction, RowKernels, RowRange, RowScale, RowSteps
 
 cdef extern from "gemv_i16.h" nogil:
     void multiply_rows16(
@@ -55,6 +55,14 @@ cdef void quantize_row_for_isa(const float* v, ptrdiff_t n, bint asymmetric, int
         quantize_symmetric(v, n, q, s)
 
 
+cdef void find_range_for_isa(const float* v, ptrdiff_t n, RowRange* r) noexcept nogil:
+    find_range(v, n, r)
+
+
+cdef void quantize_part_for_isa(const float* v, ptrdiff_t n, const RowScale* s, const RowSteps* steps, int16_t* q) noexcept nogil:
+    quantize_part(v, n, s, steps, q)
+
+
 cdef void scale_rows_for_isa(
     const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y, ptrdiff_t y_row,
 ) noexcept nogil:
@@ -98,6 +106,8 @@ cdef void power_row(const float* x, float* y, ptrdiff_t n, float exponent) noexc
 cdef void fill_rows(RowKernels* table) noexcept:
     table.multiply = multiply_rows16
     table.quantize = quantize_row_for_isa
+    table.find_range = find_range_for_isa
+    table.quantize_part = quantize_part_for_isa
     table.add_dots = accumulate_rows_lanes
     table.multiply_vector = multiply_vector_eigen
     table.multiply_panels = multiply_panels_eigen

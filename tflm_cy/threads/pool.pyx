@@ -6,7 +6,7 @@ invoke, finds them awake; then they sleep. Waking takes longer than a small mode
 if it is worth it or if invokes follow each other closely; until they come, the caller takes their parts.
 
 On a machine with more to do than it has processors, a worker may be suspended amid a part, and the caller waits for it. Where such waits take more than
-a fifth of the time, everybody computes alone for ten times as long as the wait, and twice as long again when it goes on like that, so that several
+a fifth of the time of two threads, or of more as much as these save, everybody computes alone for ten times as long as the wait, and twice as long again when it goes on like that, so that several
 threads lose little where one would do better. Rarer waits, of a machine that does something else now and then, change nothing.
 
 A node is cut into parts beforehand, as its shape and `num_threads` say; which thread computes which part changes nothing. Each thread has a *lane* of
@@ -48,7 +48,7 @@ cdef enum:
     DISTURBED_NS = 50000         # a wait from which on the machine counts as busy
     ALONE = 10                   # times the wait
     LONGEST_ALONE_NS = 1000000000
-    WORTH = 4                    # times the wait that threads have computed together before it: they are worth it
+    WORTH = 4                    # times the wait for each thread beside the caller's that they have computed together before it: they are worth it
     MOST_DOUBLINGS = 5
     CLOSE_NS = 300000            # invokes that follow each other within this time are worth waking workers
 
@@ -366,7 +366,7 @@ cdef void wait_for_others(const JobCursor* s) noexcept nogil:
     waited = now - since
     if waited <= DISTURBED_NS or PROCESSORS != 0:
         return
-    if pool.together + since - pool.engaged_at > WORTH * waited:
+    if (pool.together + since - pool.engaged_at) * (pool.threads - 1) > WORTH * waited:
         pool.doublings = 0
     else:
         pool.alone = True

@@ -7,27 +7,30 @@
 and ready_hybrid_depthwise_i8 for depthwise convolutions. The plan is made for one image at a time. Weights and biases are constants, packed at the first
 invoke. The zero point becomes known when an image is quantized: weights are packed for 0, and each sum loses the zero point times the sum of its weights.
 
-Threads share the output rows of the images; each quantizes an image for itself.
+Threads share the output rows of the images. A single image they quantize together, block by block (once.pxd); of several each quantizes those whose
+rows it computes. A single one that holds a NaN is quantized by one of them: the order of all values says what becomes of it.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.hybrid cimport sum_rows
+from tflm_cy.arithmetic.hybrid_quantization cimport plan_by_ranges
 from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, HybridScaling
-from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
+from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowRange, RowScale, RowSteps
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport Context, IterationSpace, Node, WorkFunction, iteration_space
 from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.ops.kernels.gemm_i8 cimport pack_conv_i8, pack_depthwise_i8
-from tflm_cy.ops.kernels.once cimport begin_once, end_once
+from tflm_cy.ops.kernels.once cimport Steps, begin_once, end_once, end_step, leave_steps, take_step, wait_for_steps
 from tflm_cy.ops.kernels.packed cimport plan_packed, reserve_packed
 from tflm_cy.simd.conv_i8 cimport ConvI8
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8
-from tflm_cy.simd.ranges cimport band_of, by_panels, conv_i8_time, depthwise_i8_time, run_columns_conv_i8
+from tflm_cy.simd.ranges cimport TILE_POSITIONS, band_of, by_panels, conv_i8_time, depthwise_i8_time, run_columns_conv_i8
 from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:
+    BLOCK = 8192                 # values that one thread quantizes at a time; whole blocks of quantize_part
     REPEATED = 8                 # bytes that are written at once, of a value that fewer of them repeat
 
 cdef struct HybridI8:
@@ -44,9 +47,15 @@ cdef struct HybridI8:
     int32_t* w_sums
     const int8_t* w
     int waits                    # 1: to be packed
+    int image                    # scratch: a single image as int16, then
+    ptrdiff_t narrow_at          # as bytes, and
+    ptrdiff_t ranges_at          # the ranges of its blocks; of several images each worker has one in its own scratch memory, without ranges
+    int32_t blocks
+    Steps ranging
+    Steps quantizing
+    RowScale with_nan            # of a single image that holds one
     int scratch
-    ptrdiff_t narrow_at          # where in a worker's scratch memory: the image as bytes,
-    ptrdiff_t outside_at         # a row of zero points,
+    ptrdiff_t outside_at         # where in a worker's scratch memory: a row of zero points,
     ptrdiff_t kernel_at          # what the kernel needs
     ptrdiff_t bytes              # of a worker
 
@@ -74,7 +83,10 @@ cdef inline int begin_hybrid(
 
 cdef inline int end_hybrid(Context context, HybridI8* h, ptrdiff_t outside, ptrdiff_t scratch) except -1:
     h.narrow_at = hybrid_line(2 * h.size)
-    h.outside_at = h.narrow_at + hybrid_line(h.size * h.multiplier)
+    h.ranges_at = h.narrow_at + hybrid_line(h.size * h.multiplier)
+    h.outside_at = 0 if h.batches == 1 else h.ranges_at
+    h.blocks = <int32_t>((h.size + BLOCK - 1) / BLOCK)
+    h.image = context.request_scratch(h.ranges_at + h.blocks * sizeof(RowRange)) if h.batches == 1 else -1
     h.kernel_at = h.outside_at + hybrid_line(outside)
     h.bytes = h.kernel_at + hybrid_line(scratch)
     h.scratch = context.request_scratch(context.for_all_workers(h.bytes))
@@ -175,7 +187,9 @@ cdef inline ptrdiff_t all_rows(const HybridI8* h) noexcept nogil:
 cdef inline int parallelize_hybrid_i8(Context context, Node* node, HybridI8* h, WorkFunction work) except -1:
     cdef double time = depthwise_i8_time(&h.taps) if h.depthwise else conv_i8_time(&h.sums)
     cdef IterationSpace space = iteration_space(all_rows(h), 1)
-    if hybrid_rows(h) > 1:
+    if h.batches == 1 and not h.depthwise and h.sums.plan.flat and not by_panels(&h.sums):
+        space.min_chunk = min(space.units, <int64_t>TILE_POSITIONS)
+    elif h.batches > 1 and hybrid_rows(h) > 1:
         space.min_chunk = min(space.units, max(<int64_t>1, hybrid_rows(h) / 4))
     return context.parallelize(node, work, space, h.batches * (time + h.size * 0.2))
 
@@ -258,15 +272,58 @@ cdef inline void repeat_values(const int16_t* q, ptrdiff_t n, ptrdiff_t times, i
         y += times
 
 
+cdef inline void narrow_values(const HybridI8* h, const int16_t* q, ptrdiff_t n, int8_t* y) noexcept nogil:
+    """Quantized values as the kernel reads them."""
+    if h.multiplier == 1:
+        h.rows.narrow(q, n, y)
+    else:
+        repeat_values(q, n, h.multiplier, y)
+
+
+cdef inline void quantize_image(const HybridI8* h, const float* x, char* room, RowScale* s) noexcept nogil:
+    """A whole one; room: narrow_at says where its bytes are."""
+    h.rows.quantize(x, h.size, h.asymmetric, <int16_t*>room, s)
+    narrow_values(h, <const int16_t*>room, h.size, <int8_t*>room + h.narrow_at)
+
+
+cdef inline void quantize_together(HybridI8* h, const float* x, char* room, RowScale* s) noexcept nogil:
+    """The only image, by all threads that come."""
+    cdef RowRange* ranges = <RowRange*>(room + h.ranges_at)
+    cdef int16_t* q = <int16_t*>room
+    cdef int32_t step = 0
+    cdef bint plain
+    cdef RowSteps steps
+    cdef ptrdiff_t first, n
+    while take_step(&h.ranging, h.blocks, &step):
+        first = step * <ptrdiff_t>BLOCK
+        h.rows.find_range(x + first, min(<ptrdiff_t>BLOCK, h.size - first), &ranges[step])
+        end_step(&h.ranging)
+    wait_for_steps(&h.ranging, h.blocks)
+    plain = plan_by_ranges(ranges, h.blocks, h.asymmetric, s, &steps)
+    while take_step(&h.quantizing, h.blocks, &step):
+        first = step * <ptrdiff_t>BLOCK
+        n = min(<ptrdiff_t>BLOCK, h.size - first)
+        if plain:
+            h.rows.quantize_part(x + first, n, s, &steps, q + first)
+            narrow_values(h, q + first, n, <int8_t*>room + h.narrow_at + first * h.multiplier)
+        elif step == 0:
+            quantize_image(h, x, room, &h.with_nan)
+        end_step(&h.quantizing)
+    wait_for_steps(&h.quantizing, h.blocks)
+    if not plain:
+        s[0] = h.with_nan
+
+
 cdef inline void run_hybrid_i8(Context context, HybridI8* h, const float* x, float* y, int64_t first, int64_t end, int worker) noexcept nogil:
     """Rows first .. end - 1, counted over all images."""
     cdef char* scratch = <char*>context.worker_scratch(h.scratch, h.bytes, worker)
-    cdef int8_t* image = <int8_t*>scratch + h.narrow_at
+    cdef char* room = <char*>context.scratch(h.image) if h.batches == 1 else scratch
     cdef ptrdiff_t rows = hybrid_rows(h)
     cdef ptrdiff_t outputs = h.taps.shape.oh * h.taps.shape.ow * h.taps.shape.oc if h.depthwise else 0
     cdef HybridScaling out = h.out
     cdef RowScale s
-    cdef int64_t stop
+    cdef int64_t stop, count = end - first
+    cdef bint together = h.batches == 1 and count < rows
     pack_hybrid_i8(h)
     if not h.depthwise:
         outputs = h.sums.shape.oh * h.sums.shape.ow * h.sums.shape.oc
@@ -274,13 +331,15 @@ cdef inline void run_hybrid_i8(Context context, HybridI8* h, const float* x, flo
         outputs = h.taps.shape.ow * h.taps.shape.oc
     while first < end:
         stop = min(end, (first / rows + 1) * rows)
-        h.rows.quantize(x + first / rows * h.size, h.size, h.asymmetric, <int16_t*>scratch, &s)
-        if h.multiplier == 1:
-            h.rows.narrow(<const int16_t*>scratch, h.size, image)
+        if together:
+            quantize_together(h, x, room, &s)
         else:
-            repeat_values(<const int16_t*>scratch, h.size, h.multiplier, image)
+            quantize_image(h, x + first / rows * h.size, room, &s)
         out.zero_point, out.scale = s.zero_point, s.scale
         if h.depthwise:
             memset(scratch + h.outside_at, s.zero_point, h.taps.outside_bytes)
-        run_band(h, image, scratch, &out, first % rows, stop - first / rows * rows, y + first / rows * outputs)
+        run_band(h, <const int8_t*>room + h.narrow_at, scratch, &out, first % rows, stop - first / rows * rows, y + first / rows * outputs)
         first = stop
+    if together:
+        leave_steps(&h.ranging, count, rows)
+        leave_steps(&h.quantizing, count, rows)
