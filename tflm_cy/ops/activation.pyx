@@ -36,7 +36,8 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
 from tflm_cy.ops.activation_rows cimport use_rows
 from tflm_cy.ops.elementwise cimport (
-    Binary, Unary, check_zero_point_0, gives_zeros, prepare_binary, prepare_unary, rescale_of, type_limits, use_lookup,
+    Binary, Unary, check_zero_point_0, gives_zeros, prepare_binary, prepare_unary, rescale_of, share_function, share_values, type_limits,
+    use_lookup,
 )
 from tflm_cy.ops.operand cimport adopt_type, check_same_type, operand
 from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE, LEAKY_RELU_ALPHA
@@ -54,6 +55,7 @@ cdef enum Sixteen:               # whether an operator takes int16
     NO_INT16 = 0
     WITH_INT16 = 1
 
+cdef double RESCALED_TIME = 4    # nanoseconds of a value
 
 cdef int unsupported(const Tensor* x, str name) except -1:
     raise LateRefusalError(f"{name}: Only float32, uint8, int8 and int16 are supported currently, got {type_name(x.type)}.")
@@ -61,14 +63,12 @@ cdef int unsupported(const Tensor* x, str name) except -1:
 
 cdef Unary* prepare_activation(Context context, Node* node, Tensor** x, Tensor** y, str name) except NULL:
     """One input and one output of its type and shape."""
-    cdef Unary* op
     x[0] = operand(context, node, 0)
     y[0] = context.output(node, 0)
     if y[0] == NULL:
         raise ValueError(f"{name}: the output is missing")
     check_same_type(x[0], y[0], name)
-    op = prepare_unary(context, node)
-    return op
+    return prepare_unary(context, node)
 
 
 cdef int check_symmetric(const Tensor* x, const Tensor* y, str name) except -1:
@@ -92,13 +92,13 @@ cdef TwoSided* make_two_sided(Context context, const Tensor* x, const Tensor* y,
     return t
 
 
-cdef int use_two_sided(Context context, const Node* node, Unary* op, const Tensor* x, const TwoSided* t) except -1:
+cdef int use_two_sided(Context context, Node* node, Unary* op, const Tensor* x, const TwoSided* t) except -1:
     cdef uint8_t* table
     cdef int byte
     if x.type == INT16:
         op.params = t
         op.kernel = <UnaryKernel>two_sided_s16
-        return 0
+        return share_function(context, node, RESCALED_TIME)
     table = <uint8_t*>context.persistent(256)
     for byte in range(256):
         table[byte] = <uint8_t>two_sided(byte_value(byte, x.type == INT8), t)
@@ -248,7 +248,7 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
     op.params = t
     op.b_size = 1
     op.kernel = <BinaryKernel>prelu_s8 if x.type == INT8 else <BinaryKernel>prelu_u8 if x.type == UINT8 else <BinaryKernel>prelu_s16
-    return 0
+    return share_values(context, node, op, RESCALED_TIME)
 
 
 # ---- HARD_SWISH

@@ -43,6 +43,7 @@ from tflm_cy.simd.table cimport kernels
 from tflm_cy.graph.refusal import LateRefusalError
 
 cdef double VALUE_TIME = 0.3     # nanoseconds
+cdef double RESCALED_TIME = 4    # of a value that is rescaled by itself
 
 
 cdef int prepare_add(Context context, Node* node) except -1:
@@ -275,6 +276,7 @@ cdef int prepare_squared_difference(Context context, Node* node) except -1:
         op.kernel = <BinaryKernel>squared_difference_f32
     elif y.type == INT32:
         op.kernel = <BinaryKernel>squared_difference_s32
+        return share_values(context, node, op, VALUE_TIME)
     elif y.type == INT8:
         check_zero_point_fits(a, name)
         check_zero_point_fits(b, name)
@@ -287,6 +289,7 @@ cdef int prepare_squared_difference(Context context, Node* node) except -1:
         s.range = type_limits(INT8)
         op.params = s
         op.kernel = <BinaryKernel>squared_difference_8
+        return share_values(context, node, op, RESCALED_TIME)
     elif y.type == INT16 and node.arithmetic == MICRO:
         use_squared_difference_s16(context, op, a, b, y, name)
     else:
