@@ -19,7 +19,7 @@ ALLOWED = {
     "ops": {"platform", "graph", "arithmetic", "simd", "schema"},
     "delegates": {"graph", "ops", "schema"},
     "custom": {"graph", "schema"},
-    "core": {"graph", "memory", "schema", "threads"},
+    "core": {"platform", "graph", "memory", "schema", "threads"},
     "calls": {"core"},
     "index": set(),
     "library": {"index"},

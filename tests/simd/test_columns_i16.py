@@ -84,12 +84,16 @@ def draw_depthwise(rng):
     scales = scales_of(rng, oc)
     x = Tensor(shape, "int16", scale=0.01, zero_point=0)
     w = Tensor(values.shape, "int8", data=values, scale=scales, zero_point=[0] * len(scales), axis=3)
-    b = Tensor([oc], "int64", data=bias_of(rng, oc, False), scale=[0.01 * s for s in scales], zero_point=[0] * len(scales))
+    b = Tensor(
+        [oc], "int64", data=bias_of(rng, oc, False), scale=[0.01 * s for s in scales], zero_point=[0] * len(scales)
+    )
     y = Tensor([shape[0], oh, ow, oc], "int16", scale=float(10.0 ** rng.uniform(-3, 1)), zero_point=0)
     options = {"stride_h": strides[0], "stride_w": strides[1], "depth_multiplier": multiplier}
     options |= {"dilation_h_factor": dilations[0], "dilation_w_factor": dilations[1]}
     activation = int(rng.integers(0, 4))
-    model = Model.single("DEPTHWISE_CONV_2D", [x, w, b], [y], padding=0, fused_activation_function=activation, **options)
+    model = Model.single(
+        "DEPTHWISE_CONV_2D", [x, w, b], [y], padding=0, fused_activation_function=activation, **options
+    )
     return model.to_bytes(), [rng.integers(-32768, 32768, shape).astype(np.int16)]
 
 

@@ -17,7 +17,6 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy
 
 from tflm_cy.graph.allocator cimport Mark
 from tflm_cy.graph.carried_values cimport (
@@ -328,7 +327,7 @@ cdef class Subgraph(Context):
         if self.allocator.own(index, tensor.bytes) == NULL:
             raise MemoryError(f"no memory for tensor {index} of {tensor.bytes} bytes")
         tensor.data = self.allocator.owned[index]
-        memcpy(tensor.data, before, tensor.bytes)
+        copy_bytes(tensor.data, before, tensor.bytes)
         return 0
 
     cdef int prepare_again(self) except -1:

@@ -6,8 +6,9 @@ invoke, finds them awake; then they sleep. Waking takes longer than a small mode
 if it is worth it or if invokes follow each other closely; until they come, the caller takes their parts.
 
 On a machine with more to do than it has processors, a worker may be suspended amid a part, and the caller waits for it. Where such waits take more than
-a fifth of the time of two threads, or of more as much as these save, everybody computes alone for ten times as long as the wait, and twice as long again when it goes on like that, so that several
-threads lose little where one would do better. Rarer waits, of a machine that does something else now and then, change nothing.
+a fifth of the time of two threads, or of more as much as these save, everybody computes alone for ten times as long as the wait, and twice as long again
+when it goes on like that, so that several threads lose little where one would do better. Rarer waits, of a machine that does something else now and
+then, change nothing.
 
 A node is cut into parts beforehand, as its shape and `num_threads` say; which thread computes which part changes nothing. Each thread has a *lane* of
 neighbouring parts, so that in node after node it meets the same rows in its cache; a thread that has finished its lane helps in the others. A part is

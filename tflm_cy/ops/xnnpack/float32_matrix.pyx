@@ -260,14 +260,14 @@ cdef float* pack_columns(const BatchMatmul* op, const float* y, float* packed) n
 
 
 cdef void multiply(
-    Context context, const BatchMatmul* op, const float* rows, ptrdiff_t count, float* columns, float* z, int worker,
+    Context context, const BatchMatmul* op, const float* rows, ptrdiff_t some, float* columns, float* z, int worker,
 ) noexcept nogil:
     cdef ConvF32 plan = op.fast.plan
     if not op.vector:
-        matrix_f32(rows, count, op.k, columns, op.n, plan.low, plan.high, op.order, z)
+        matrix_f32(rows, some, op.k, columns, op.n, plan.low, plan.high, op.order, z)
         return
     plan.packed = columns
-    plan.shape.batches = count
+    plan.shape.batches = some
     plan.run(&plan, rows, context.worker_scratch(plan.scratch, plan.scratch_bytes, worker), z)
 
 
