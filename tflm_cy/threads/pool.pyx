@@ -49,7 +49,8 @@ cdef enum:
     DISTURBED_NS = 50000         # a wait from which on the machine counts as busy
     ALONE = 10                   # times the wait
     LONGEST_ALONE_NS = 1000000000
-    WORTH = 4                    # times the wait for each thread beside the caller's that they have computed together before it: they are worth it
+    WORTH = 4                    # times a wait that two threads must have computed together, and more threads less, for it to be worth it
+    MOST_CREDIT_NS = 5000000     # of that time is remembered: waits may come close together
     MOST_DOUBLINGS = 5
     CLOSE_NS = 300000            # invokes that follow each other within this time are worth waking workers
 
@@ -81,7 +82,7 @@ cdef struct Pool:
     int64_t taken_at             # when it was engaged
     bint awake                   # all workers were, then
     int64_t engaged_at           # or when the last wait was over
-    int64_t together             # time with the pool engaged since the last wait, up to engaged_at
+    int64_t together             # time with the pool engaged that waits have not used up, until engaged_at
     int64_t seen                 # when it was last asked for
     uint64_t jobs                # since the process began
     int32_t threads              # for which it was engaged, the caller's included
@@ -360,22 +361,25 @@ cdef inline bint is_over(const JobCursor* s) noexcept nogil:
 cdef void wait_for_others(const JobCursor* s) noexcept nogil:
     """Somebody was suspended amid a part, or it is a very large one: let others run, and see how long it takes."""
     cdef int64_t since = nanoseconds()
-    cdef int64_t now, waited
+    cdef int64_t now, waited, cost
     while not is_over(s):
         let_others_run()
     now = nanoseconds()
     waited = now - since
     if waited <= DISTURBED_NS or PROCESSORS != 0:
         return
-    if (pool.together + since - pool.engaged_at) * (pool.threads - 1) > WORTH * waited:
+    cost = WORTH * waited / (pool.threads - 1)
+    pool.together = min(pool.together + since - pool.engaged_at, <int64_t>MOST_CREDIT_NS)
+    if pool.together > cost:
         pool.doublings = 0
+        pool.together -= cost
     else:
+        pool.together = 0
         pool.alone = True
         waited = ALONE * waited << pool.doublings
         pool.alone_until = now + (waited if waited < LONGEST_ALONE_NS else LONGEST_ALONE_NS)
         if pool.doublings < MOST_DOUBLINGS:
             pool.doublings += 1
-    pool.together = 0
     pool.engaged_at = now
 
 
