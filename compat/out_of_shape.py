@@ -187,11 +187,22 @@ OUT_OF_SHAPE = (
         "a branch that gives a tensor twice gives it twice; TensorFlow's IF leaves memory that nobody wrote",
     ),
     Deviation(
-        "GRAPH/*/variables, *#*",
+        "GRAPH/*/variables, *rank: *#*",
         "invoke ?, output ?: *",
-        "a variable has the shape of what was assigned; TensorFlow's delegate keeps that of the first allocation",
+        "a variable of another rank has the shape of what was assigned; TensorFlow's delegate mixes it with the one before",
         DEFAULT,
-        cause=assigns_another_shape,
+    ),
+    *(
+        Deviation(
+            "GRAPH/*/variables, *#*",
+            "invoke ?, output ?: * of * elements: *",
+            "an operand that has become smaller than the result is broadcast; TensorFlow's delegate still writes the result over it, as it "
+            "did when they had one size",
+            DEFAULT,
+            f"*{op}(*",
+            assigns_another_shape,
+        )
+        for op in ("ADD", "SUB", "MUL", "DIV", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU")
     ),
     *(
         Deviation(
