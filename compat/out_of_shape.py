@@ -158,6 +158,11 @@ OUT_OF_SHAPE = (
         for cases in ("RANGE/*/constant, IF#*", "RANK/*, IF#*", "SHAPE/*, IF#*")
     ),
     Deviation(
+        "SQUARED_DIFFERENCE/int16/zero size, IF#*",
+        "raised ValueError in get_tensor: Invalid tensor size.  <>  raised RuntimeError in invoke: *only supports*",
+        "a type without a kernel is refused when the branch is taken; TensorFlow refuses to read the other branch's empty output before",
+    ),
+    Deviation(
         "LSTM/*/basic*, IF#*",
         "raised RuntimeError in invoke: *dst_tensor->allocation_type != kTfLiteCustom*  <>  ok",
         "an LSTM of the basic kernel runs as a branch; TensorFlow's IF cannot copy its scratch outputs",
@@ -211,7 +216,12 @@ OUT_OF_SHAPE = (
             "fewer than no windows are none; TensorFlow counts bytes below 0 and cannot copy them",
             ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
         )
-        for cases in ("GRAPH/*, *#*", "*_POOL_2D/*int8/*, *#*")
+        for cases in ("GRAPH/*, *#*", "*_POOL_2D/*int8/*, *#*", "BATCH_TO_SPACE_ND/*int8/*")
+    ),
+    Deviation(
+        "BATCH_TO_SPACE_ND/*/fed, to none: *#*",
+        "raised ValueError in get_tensor: Invalid tensor size.  <>  raised RuntimeError in invoke: a dimension of the output of *",
+        "a number of rows below 0 is refused when it is reached; TensorFlow refuses to read what it gives",
     ),
     Deviation(
         "GRAPH/*, *#*",
@@ -244,15 +254,31 @@ OUT_OF_SHAPE = (
     # ---- inputs that become empty after a run
     *(
         Deviation(
-            "*, to none: last#*",
+            "*, to none: *#*",
+            f"raised RuntimeError in allocate_tensors: {refusal}*  <>  raised RuntimeError in invoke: {text}",
+            "what does not fit an image of nothing is refused when it is reached; TensorFlow refuses shapes that its delegate computes, "
+            "which overflow",
+            DEFAULT,
+        )
+        for refusal in ("XNNPack delegate failed to reshape runtime", "*BytesRequired number of elements overflowed.")
+        for text in (
+            "CONV_2D: a * filter with dilations * does not fit the * image.*",
+            "DEPTHWISE_CONV_2D: a * filter with dilations * does not fit the * image.*",
+            "gather index out of bounds: *",
+        )
+    ),
+    *(
+        Deviation(
+            "*, to none: *#*",
             f"ok  <>  raised RuntimeError in invoke: {text}",
-            "an image without channels, or a row without values, is refused; TensorFlow's delegate reads as many as the filter wants, of "
-            "memory that is not the input's",
+            "an image of fewer channels than the filter wants, or a row without values, is refused; TensorFlow's delegate reads as many "
+            "as the filter wants, of memory that is not the input's",
             DEFAULT,
         )
         for text in (
-            "CONV_2D: 0 *channels*",
-            "DEPTHWISE_CONV_2D: 0 *channels*",
+            "CONV_2D: * channels do not fit a filter of *",
+            "CONV_2D: * input channels, filters of *",
+            "DEPTHWISE_CONV_2D: *channels*",
             "TRANSPOSE_CONV: input [*, 0] does not fit *",
             "TRANSPOSE_CONV: a filter of the shape * for an image *x0.*",
             "FULLY_CONNECTED: keep_num_dims wants rows of *, the input has the shape [*, 0].*",

@@ -18,16 +18,10 @@ from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.passes.partition cimport Partition
 from tflm_cy.graph.resource cimport Variable, overwrite, reserve
-from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport MAX_RANK, Tensor, shape_of
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.variable cimport find_variable, variable_of
-
-
-cdef Partition partition_of(Context context):
-    """The one whose node is being prepared."""
-    cdef Subgraph g = <Subgraph>context
-    return g.partitions[g.graph.laid_out[g.compilation.current].partition]
+from tflm_cy.ops.xnnpack.taken cimport partition_of
 
 
 cdef int prepare_assign(Context context, Node* node) except -1:
