@@ -39,7 +39,7 @@ def test_what_was_shaped_before_the_refusal_has_no_memory_and_what_was_not_keeps
 
 
 def test_an_output_that_keeps_its_shape_keeps_its_value():
-    interpreter, (x, w, y, z, v) = adding()
+    interpreter, (_, w, y, _, v) = adding()
     interpreter.resize_tensor_input(w, [5, 3])
     with pytest.raises(RuntimeError, match="ADD"):
         interpreter.allocate_tensors()
