@@ -110,3 +110,12 @@ def lacks_room_for_sums(case):
         if room < prod(later[y]) <= max(prod(first[y]), prod(_shape(graph["tensors"][y]))):
             return True
     return False
+
+
+def multiplies_too_little(case):
+    """A DEPTHWISE_CONV_2D has more output channels than its depth_multiplier makes of the image's."""
+    for _, graph, node in _nodes(case, "DEPTHWISE_CONV_2D"):
+        image, filters = (_shape(graph["tensors"][t])[-1] for t in node["inputs"][:2])
+        if image * node["builtin_options"][1]["depth_multiplier"] < filters:
+            return True
+    return False

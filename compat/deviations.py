@@ -6,7 +6,7 @@ side that decides); without modes it holds for all, with a text only for cases w
 that is there. Keep them narrow: an entry that fits too much hides faults.
 """
 
-from .causes import multiplies_nothing
+from .causes import multiplies_nothing, multiplies_too_little
 from .deviation import Deviation
 from .odd_files import ODD_FILES
 from .out_of_shape import OUT_OF_SHAPE
@@ -94,6 +94,14 @@ DEVIATIONS = (
         for op in ("CONV_2D", "DEPTHWISE_CONV_2D")
     ),
     Deviation(
+        "DEPTHWISE_CONV_2D/*/other multiplier*#*",
+        "invoke ?, output 0: *",
+        "a depth_multiplier that is too small for the shapes is not looked at, as by the other kernels; TensorFlow's delegate reads more "
+        "channels than there are",
+        DEFAULT,
+        cause=multiplies_too_little,
+    ),
+    Deviation(
         "SPLIT/float32/not divisible#*",
         "ok  <>  raised RuntimeError in invoke: Not an even split.*",
         "an uneven split is refused; TensorFlow's delegate gives parts that do not fit their tensors",
@@ -110,7 +118,7 @@ DEVIATIONS = (
         for difference in (
             "raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape runtime*  <>  ok",
             "raised RuntimeError in allocate_tensors: failed to create XNNPACK runtime*  <>  ok",
-            "invoke 0, output ?: float32 [*] <> float32 [*]",
+            "invoke ?, output ?: float32 [*] <> float32 [*]",
         )
     ),
     *(

@@ -158,6 +158,11 @@ OUT_OF_SHAPE = (
         for cases in ("RANGE/*/constant, IF#*", "RANK/*, IF#*", "SHAPE/*, IF#*")
     ),
     Deviation(
+        "SQUARED_DIFFERENCE/int16/zero size, IF#*",
+        "raised ValueError in get_tensor: Invalid tensor size.  <>  raised RuntimeError in invoke: *only supports*",
+        "a type without a kernel is refused when the branch is taken; TensorFlow refuses to read the other branch's empty output before",
+    ),
+    Deviation(
         "LSTM/*/basic*, IF#*",
         "raised RuntimeError in invoke: *dst_tensor->allocation_type != kTfLiteCustom*  <>  ok",
         "an LSTM of the basic kernel runs as a branch; TensorFlow's IF cannot copy its scratch outputs",
@@ -187,11 +192,22 @@ OUT_OF_SHAPE = (
         "a branch that gives a tensor twice gives it twice; TensorFlow's IF leaves memory that nobody wrote",
     ),
     Deviation(
-        "GRAPH/*/variables, *#*",
+        "GRAPH/*/variables, *rank: *#*",
         "invoke ?, output ?: *",
-        "a variable has the shape of what was assigned; TensorFlow's delegate keeps that of the first allocation",
+        "a variable of another rank has the shape of what was assigned; TensorFlow's delegate mixes it with the one before",
         DEFAULT,
-        cause=assigns_another_shape,
+    ),
+    *(
+        Deviation(
+            "GRAPH/*/variables, *#*",
+            "invoke ?, output ?: * of * elements: *",
+            "an operand that has become smaller than the result is broadcast; TensorFlow's delegate still writes the result over it, as it "
+            "did when they had one size",
+            DEFAULT,
+            f"*{op}(*",
+            assigns_another_shape,
+        )
+        for op in ("ADD", "SUB", "MUL", "DIV", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU")
     ),
     *(
         Deviation(
@@ -200,7 +216,12 @@ OUT_OF_SHAPE = (
             "fewer than no windows are none; TensorFlow counts bytes below 0 and cannot copy them",
             ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
         )
-        for cases in ("GRAPH/*, *#*", "*_POOL_2D/*int8/*, *#*")
+        for cases in ("GRAPH/*, *#*", "*_POOL_2D/*int8/*, *#*", "BATCH_TO_SPACE_ND/*int8/*")
+    ),
+    Deviation(
+        "BATCH_TO_SPACE_ND/*/fed, to none: *#*",
+        "raised ValueError in get_tensor: Invalid tensor size.  <>  raised RuntimeError in invoke: a dimension of the output of *",
+        "a number of rows below 0 is refused when it is reached; TensorFlow refuses to read what it gives",
     ),
     Deviation(
         "GRAPH/*, *#*",
@@ -233,15 +254,31 @@ OUT_OF_SHAPE = (
     # ---- inputs that become empty after a run
     *(
         Deviation(
-            "*, to none: last#*",
+            "*, to none: *#*",
+            f"raised RuntimeError in allocate_tensors: {refusal}*  <>  raised RuntimeError in invoke: {text}",
+            "what does not fit an image of nothing is refused when it is reached; TensorFlow refuses shapes that its delegate computes, "
+            "which overflow",
+            DEFAULT,
+        )
+        for refusal in ("XNNPack delegate failed to reshape runtime", "*BytesRequired number of elements overflowed.")
+        for text in (
+            "CONV_2D: a * filter with dilations * does not fit the * image.*",
+            "DEPTHWISE_CONV_2D: a * filter with dilations * does not fit the * image.*",
+            "gather index out of bounds: *",
+        )
+    ),
+    *(
+        Deviation(
+            "*, to none: *#*",
             f"ok  <>  raised RuntimeError in invoke: {text}",
-            "an image without channels, or a row without values, is refused; TensorFlow's delegate reads as many as the filter wants, of "
-            "memory that is not the input's",
+            "an image of fewer channels than the filter wants, or a row without values, is refused; TensorFlow's delegate reads as many "
+            "as the filter wants, of memory that is not the input's",
             DEFAULT,
         )
         for text in (
-            "CONV_2D: 0 *channels*",
-            "DEPTHWISE_CONV_2D: 0 *channels*",
+            "CONV_2D: * channels do not fit a filter of *",
+            "CONV_2D: * input channels, filters of *",
+            "DEPTHWISE_CONV_2D: *channels*",
             "TRANSPOSE_CONV: input [*, 0] does not fit *",
             "TRANSPOSE_CONV: a filter of the shape * for an image *x0.*",
             "FULLY_CONNECTED: keep_num_dims wants rows of *, the input has the shape [*, 0].*",
@@ -258,7 +295,7 @@ OUT_OF_SHAPE = (
         )
         for modes, text, operators in (
             (DEFAULT, "*", ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")),
-            (("BUILTIN_WITHOUT_DEFAULT_DELEGATES",), "*SUM(*int8[*", ("SUM",)),
+            (("BUILTIN_WITHOUT_DEFAULT_DELEGATES",), "*", ("SUM",)),
         )
     ),
     Deviation(
@@ -268,6 +305,25 @@ OUT_OF_SHAPE = (
         "nobody wrote",
         NOT_REFERENCE,
         cause=makes_of_nothing("TRANSPOSE_CONV"),
+    ),
+    Deviation(
+        "PAD/float32/*, to none: *#*",
+        "invoke 1, output 0: * of * elements: *",
+        "the border around nothing is written; TensorFlow's optimized kernel leaves a part of it as it was",
+        NOT_REFERENCE,
+    ),
+    Deviation(
+        "GRAPH/*, to none: inside#*",
+        "invoke 1, output ?: * [*] <> * [*]",
+        "fewer than no windows are none; TensorFlow counts on with a number below 0, of which a later node makes another one",
+        ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+        "*CONV_2D(*",
+    ),
+    Deviation(
+        "GRAPH/*, to none: last#*",
+        "raised RuntimeError in invoke: *num_input_channels != 0 was not true.*  <>  raised RuntimeError in allocate_tensors: CONV_2D: *",
+        "a convolution of an image without channels is refused when it is allocated; TensorFlow refuses another node of that image first",
+        ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
     ),
     Deviation(
         "*, to none: last#*",

@@ -84,6 +84,7 @@ _COMMON = ("random", "per channel", "special", "zero batch", "pointwise")
 @cases("DEPTHWISE_CONV_2D", dtypes=("float32", "int8", "int16x8"), variants=("no bias",))
 @cases("CONV_2D", dtypes=("float32", "int8"), variants=("no bias",))
 @cases("DEPTHWISE_CONV_2D", dtypes=("float32", "int8", "hybrid_i8"), variants=("narrow",))
+@cases("DEPTHWISE_CONV_2D", dtypes=("float32", "int8", "uint8"), variants=("other multiplier",))
 def convolution(d):
     dtype, weight_type = _ACTIVATION_TYPE.get(d.dtype, d.dtype), _WEIGHT_TYPE.get(d.dtype, d.dtype)
     window = Window.draw(d)
@@ -102,6 +103,8 @@ def convolution(d):
         groups, options["depth_multiplier"] = input_channels + 1, d.between(1, 3) + (d.variant == "narrow")
         channels, axis = input_channels * options["depth_multiplier"], 3
         weight_shape = [1, *window.kernel, channels]
+        if d.variant == "other multiplier":  # than the shapes tell
+            options["depth_multiplier"] = d.choice(*[m for m in range(1, channels + 1) if channels % m == 0])
     x = d.tensor([batch, window.h, window.w, input_channels], dtype)
     # Float32 with grouped or depthwise int8 weights reads one scale per channel, whether the file has them or not.
     per_channel = d.variant in ("per channel", "int32 bias") or (d.dtype[:6] == "hybrid" and groups != 1)

@@ -83,6 +83,7 @@ def densify(d):
 @cases("FULLY_CONNECTED", dtypes=("int8", "float32", "hybrid_i8"), variants=("sparse ragged blocks",))
 @cases("FULLY_CONNECTED", dtypes=("hybrid_i8",), variants=("sparse blocks", "sparse per channel", "sparse asymmetric"))
 @cases("FULLY_CONNECTED", dtypes=("hybrid_i8",), variants=("sparse asymmetric per channel", "sparse zero rows"))
+@cases("FULLY_CONNECTED", dtypes=("hybrid_i8",), variants=("special sparse", "special sparse asymmetric"))
 def sparse_weights(d):
     """int8: blocks of 16 columns; float32: blocks of 4 or single values. Other layouts are refused."""
     block = 4 if d.dtype == "float32" else 16

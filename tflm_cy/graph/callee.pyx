@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t
 
 from tflm_cy.graph.graph cimport count_reads
 from tflm_cy.graph.context cimport Node
+from tflm_cy.graph.passes.partition cimport Partition
 from tflm_cy.graph.resource cimport is_handle
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport PLANNED, same_shape
@@ -30,7 +31,7 @@ cdef bint has_shapes_of(Context callee, const Tensor** values) noexcept:
     """True when the callee is prepared for inputs of these shapes; handles have none that matters."""
     cdef Subgraph g = <Subgraph>callee
     cdef int i
-    if not g.ready:
+    if not g.ready or any([(<Partition>partition).moved for partition in g.partitions]):
         return False
     for i in range(g.graph.input_count):
         if values[i] != NULL and g.graph.inputs[i] >= 0 and not is_handle(values[i]):
@@ -48,6 +49,7 @@ cdef int set_inputs(Context callee, const Tensor** values) except -1:
         for i in range(g.graph.input_count):
             if values[i] != NULL and g.graph.inputs[i] >= 0 and not is_handle(values[i]):
                 g.resize_tensor(g.graph.inputs[i], values[i].rank, values[i].dims)
+        g.ready = False
         g.allocate()
     for i in range(g.graph.input_count):
         if values[i] == NULL or g.graph.inputs[i] < 0:

@@ -23,6 +23,7 @@ cdef inline bint is_handle(const Tensor* tensor) noexcept nogil:
 
 cdef int reserve(Variable* variable, size_t bytes) noexcept nogil
 cdef int assign(Variable* variable, const Tensor* value) noexcept nogil
+cdef int overwrite(Variable* variable, const Tensor* value) noexcept nogil
 
 
 cdef class Resource:

@@ -57,6 +57,14 @@ cdef int assign(Variable* variable, const Tensor* value) noexcept nogil:
     return 0
 
 
+cdef int overwrite(Variable* variable, const Tensor* value) noexcept nogil:
+    """Write a value into the memory that there is, behind which nothing changes; -1 when there is none, or less, and no more can be had."""
+    if not variable.assigned or value.bytes > variable.bytes:
+        return assign(variable, value)
+    memcpy(variable.data, value.data, value.bytes)
+    return 0
+
+
 cdef class Resource:
     """The owner of one variable; unassigned until the first ASSIGN_VARIABLE runs."""
 

@@ -253,7 +253,7 @@ cdef inline void multiply_row(
     cdef const float* scales = op.row_scales + column if op.row_scales != NULL else NULL
     cdef const int32_t* row_sums = op.row_sums + column if op.row_sums != NULL else NULL
     cdef RowScale s
-    cdef float scale, offset, negated
+    cdef float scale, offset, part
     cdef ptrdiff_t o
     for o in range(columns):
         y[o] = bias[o]
@@ -264,8 +264,8 @@ cdef inline void multiply_row(
     if op.sparse and op.asymmetric:
         offset = scale * <float>s.zero_point
         for o in range(columns):
-            negated = -(offset if scales == NULL else offset * scales[o])
-            y[o] = fused_first(y[o], negated, <float>row_sums[o]) if AARCH64 else negated * <float>row_sums[o] + y[o]
+            part = offset if scales == NULL else offset * scales[o]
+            y[o] = fused_first(y[o], -part, <float>row_sums[o]) if AARCH64 else y[o] - part * <float>row_sums[o]
         s.zero_point = 0
     accumulate_stored_rows(
         w, columns, op.m.depth, q, scale, scales, s.zero_point, row_sums, op.minimum, op.flags, op.rows,

@@ -78,12 +78,12 @@ cdef int prepare_pad(Context context, Node* node) except -1:
 
 
 cdef int want_paddings(Context context, const Tensor* x, const Tensor* paddings, Tensor* y, bint mirrored) except -1:
-    """PAD looks at the shape of paddings that are fed when it runs."""
+    """PAD looks at the shape of paddings that are fed when it runs, MIRROR_PAD at the second dimension."""
     if paddings.type not in (INT32, INT64, INT8, INT16):
         raise ValueError(f"Padding type {type_name(paddings.type)} is currently not supported by Pad.")
     if paddings.rank != 2 or paddings.dims[0] != x.rank or paddings.dims[1] != 2:
         text = f"SizeOfDimension(op_context->paddings, 0) != op_context->dims: paddings must be [{x.rank}, 2]"
-        if mirrored or is_constant(paddings):
+        if is_constant(paddings) or (mirrored and (paddings.rank == 0 or paddings.dims[0] != x.rank)):
             raise ValueError(text)
         context.set_dynamic(y)
         raise LateRefusalError(text)

@@ -7,13 +7,13 @@ paddings or crops that are not constant make the output dynamic.
 
 Source: LiteRT:tflite/kernels/space_to_depth.cc, depth_to_space.cc, space_to_batch_nd.cc, batch_to_space_nd.cc.
 """
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, copy_units, finish_walk, walk_copy
 from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    FLOAT32, INT8, INT16, INT32, INT64, Tensor, UINT8, bytes_of, count, is_constant, shape_of, type_name, type_size,
+    FLOAT32, INT8, INT16, INT32, INT64, Tensor, UINT8, bytes_of, count, count_unsigned, is_constant, shape_of, type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.copy_space cimport copy_time, share_walk
@@ -179,8 +179,13 @@ cdef int64_t width(const Tensor* tensor) noexcept nogil:
     return tensor.dims[2] if tensor.rank == 4 else 1
 
 
-cdef bint make_shape(const Tensor* x, int64_t batch, int64_t h, int64_t w, int32_t* dims) noexcept nogil:
-    """False when a dimension does not fit."""
+cdef bint make_shape(const Tensor* x, int64_t batch, int64_t h, int64_t w, bint counts, int32_t* dims) noexcept nogil:
+    """False when a dimension does not fit. `counts`: there may be fewer than no rows or columns as long as TensorFlow's number of bytes
+    does not overflow; these are none, then."""
+    cdef uint64_t n = 1
+    if counts and count_unsigned(&n, batch) and count_unsigned(&n, h) and count_unsigned(&n, w) and (
+            count_unsigned(&n, x.dims[x.rank - 1]) and count_unsigned(&n, type_size(x.type))):
+        h, w = max(h, 0), max(w, 0)
     if not (0 <= batch <= 0x7FFFFFFF and 0 <= h <= 0x7FFFFFFF and 0 <= w <= 0x7FFFFFFF):
         return False
     dims[0] = <int32_t>batch
@@ -199,12 +204,12 @@ cdef const char* plan_space_to_batch(Blocks* blocks, const Tensor* x, int32_t* d
     if h % blocks.block_h != 0 or w % blocks.block_w != 0:
         return b"final_dim_size % block_shape[dim] != 0"
     if blocks.block_h * blocks.block_w > 0x7FFFFFFF or not make_shape(
-            x, x.dims[0] * blocks.block_h * blocks.block_w, h // blocks.block_h, w // blocks.block_w, dims):
+            x, x.dims[0] * blocks.block_h * blocks.block_w, h // blocks.block_h, w // blocks.block_w, False, dims):
         return b"a dimension of the output of SPACE_TO_BATCH_ND is negative or too large"
     return NULL
 
 
-cdef const char* plan_batch_to_space(Blocks* blocks, const Tensor* x, int32_t* dims) noexcept nogil:
+cdef const char* plan_batch_to_space(Blocks* blocks, const Tensor* x, bint counts, int32_t* dims) noexcept nogil:
     cdef int64_t h, w
     if blocks.top < 0 or blocks.bottom < 0 or blocks.left < 0 or blocks.right < 0:
         return b"crops[i] >= 0 was not true"
@@ -214,7 +219,7 @@ cdef const char* plan_batch_to_space(Blocks* blocks, const Tensor* x, int32_t* d
         return b"output_batch_size % block_shape[dim] != 0"
     h = x.dims[1] * blocks.block_h - blocks.top - blocks.bottom
     w = width(x) * blocks.block_w - blocks.left - blocks.right
-    if not make_shape(x, x.dims[0] // blocks.block_h // blocks.block_w, h, w, dims):
+    if not make_shape(x, x.dims[0] // blocks.block_h // blocks.block_w, h, w, counts, dims):
         return b"a dimension of the output of BATCH_TO_SPACE_ND is negative or too large"
     return NULL
 
@@ -245,7 +250,7 @@ cdef int prepare_batch_to_space(Context context, Node* node) except -1:
         node.invoke = batch_to_space_dynamic
         return want_kernel(context.input(node, 0), "BatchToSpace")
     read_blocks(blocks, context.input(node, 1), context.input(node, 2))
-    accept(plan_batch_to_space(blocks, context.input(node, 0), dims))
+    accept(plan_batch_to_space(blocks, context.input(node, 0), node.arithmetic != MICRO, dims))
     context.set_shape(context.output(node, 0), context.input(node, 0).rank, dims)
     node.invoke = batch_to_space
     return want_kernel(context.input(node, 0), "BatchToSpace")
@@ -271,7 +276,7 @@ cdef int batch_to_space_dynamic(Context context, Node* node) noexcept nogil:
     cdef int32_t[4] dims
     cdef const char* refusal
     read_blocks(blocks, context.input(node, 1), context.input(node, 2))
-    refusal = plan_batch_to_space(blocks, x, dims)
+    refusal = plan_batch_to_space(blocks, x, False, dims)
     if refusal != NULL:
         return context.fail(refusal)
     if context.resize(context.output(node, 0), x.rank, dims) != 0:

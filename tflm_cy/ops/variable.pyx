@@ -3,8 +3,8 @@
 
 A handle is the variable's number, an int32 in a RESOURCE tensor. It is nearly always known in prepare: then the
 operators hold the variable itself, and its memory is reserved. READ_VARIABLE takes its shape from the file; a rank of 0
-there makes the output dynamic. A variable keeps its value over allocate_tensors; CALL_ONCE runs its subgraph once in
-the life of an interpreter.
+there makes the output dynamic. (`xnnpack/variable_values.pyx` has the delegate's, which have shapes of their own.) A variable keeps
+its value over allocate_tensors; CALL_ONCE runs its subgraph once in the life of an interpreter.
 
 Source: LiteRT:tflite/kernels/{var_handle,assign_variable,read_variable,call_once}.cc.
 """
@@ -21,10 +21,6 @@ from tflm_cy.schema.option_slots cimport CALL_ONCE_INIT_SUBGRAPH_INDEX, VAR_HAND
 from tflm_cy.schema.table cimport table_i32, table_vector, text_bytes
 
 from tflm_cy.graph.refusal import LateRefusalError
-
-cdef struct VariableData:
-    Variable* variable           # NULL: the handle is known only while invoking
-    void* resources              # Resources, which live as long as the interpreter
 
 cdef struct CallData:
     void* resources

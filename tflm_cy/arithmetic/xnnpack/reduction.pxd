@@ -124,7 +124,7 @@ cdef inline float row_sum(const float* x, int64_t n, bint square, bint wide) noe
     if i + 8 <= n:
         c = add_term(c, load8(x + i), square)
         i += 8
-    a = add8(add8(b, d), add8(a, c))
+    a = add8(add8(d, b), add8(a, c))
     if i < n:
         a = add_term(a, load_part8(x + i, n - i), square)
     return tree_sum(a)

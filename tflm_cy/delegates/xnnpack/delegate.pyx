@@ -13,7 +13,9 @@ from tflm_cy.graph.delegate import Delegate
 from tflm_cy.graph.passes.partition cimport Partition
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT2, INT4, INT8, UINT8, Tensor
-from tflm_cy.schema.builtins cimport BUILTIN_CONV_2D, BUILTIN_FULLY_CONNECTED, BUILTIN_TRANSPOSE_CONV, BUILTIN_VAR_HANDLE
+from tflm_cy.schema.builtins cimport (
+    BUILTIN_CONV_2D, BUILTIN_DEPTHWISE_CONV_2D, BUILTIN_FULLY_CONNECTED, BUILTIN_TRANSPOSE_CONV, BUILTIN_VAR_HANDLE,
+)
 
 from tflm_cy.graph.shown import Shown
 from tflm_cy.ops import find_xnnpack
@@ -69,6 +71,8 @@ class XnnpackDelegate(Delegate):
                 continue
             if partition.defect is None:
                 partition.defect = create_defect(support, n)
+            if node.code == BUILTIN_CONV_2D or node.code == BUILTIN_DEPTHWISE_CONV_2D:
+                note_channels(subgraph, partition, n)
             if has_type(subgraph, node, FLOAT16, FLOAT16, FLOAT16, FLOAT16):
                 values = "float16"
             else:
@@ -82,6 +86,15 @@ class XnnpackDelegate(Delegate):
 
     def finish(self, Subgraph subgraph):
         self.support.pop(subgraph.index, None)
+
+
+cdef int note_channels(Subgraph g, Partition partition, int n) except -1:
+    """How many the image of a convolution has where the filter does not tell it."""
+    cdef const Node* node = &g.graph.nodes[n]
+    cdef int channels = g.tensors[node.inputs[0]].dims[3]
+    if channels != g.tensors[node.inputs[1]].dims[3]:
+        partition.channels[n] = channels
+    return 0
 
 
 cdef list repeated_scales(Subgraph g, Partition partition):

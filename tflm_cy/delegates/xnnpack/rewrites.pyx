@@ -150,7 +150,7 @@ cdef int rewrite(Subgraph g, Partition partition, find) except -1:
         elif (code == BUILTIN_CONV_2D or code == BUILTIN_DEPTHWISE_CONV_2D) and x in makers and takes_pad(g, makers[x], n) and (
                 readers[x] == 1 and x not in partition.outputs):
             steps.remove(makers[x])
-            steps.append(with_pad(g, makers[x], n))
+            steps.append(with_pad(g, partition, makers[x], n))
         else:
             if (code == BUILTIN_RELU or code == BUILTIN_RELU6 or code == BUILTIN_RELU_N1_TO_1) and is_float(g, node) and x in makers and (
                     readers[x] == 1 and x not in partition.outputs):
@@ -187,13 +187,15 @@ cdef bint takes_pad(Subgraph g, int pad, int n) except -1:
     return True
 
 
-cdef int with_pad(Subgraph g, int pad, int n) except -1:
+cdef int with_pad(Subgraph g, Partition partition, int pad, int n) except -1:
     """The convolution of what the PAD reads."""
     cdef const Node* node = &g.graph.nodes[n]
     cdef const Node* border = &g.graph.nodes[pad]
     cdef int bias = node.inputs[2] if node.input_count > 2 else -1
     cdef int variant = add_variant(g, n, [border.inputs[0], node.inputs[1], bias, border.inputs[1]], [node.outputs[0]])
     g.graph.nodes[variant].fusion = FUSED_PAD
+    if n in partition.channels:
+        partition.channels[variant] = partition.channels[n]
     return variant
 
 

@@ -11,6 +11,9 @@ cdef class Partition:
     cdef public list steps           # what runs: node indices, by default the DELEGATE node alone
     cdef public bint flushes         # denormals count as zeros while it runs
     cdef public str defect           # why it cannot run: raised by allocate
+    cdef readonly dict shapes        # tensor of a handle -> shape of the variable that it names, from one allocation to the next
+    cdef readonly set moved          # those handles whose variable got another shape while the partition was prepared the last time
+    cdef readonly dict channels      # convolution -> channels of its image in the file, where they are not as many as the filter's
     cdef public list shown           # what building it has changed in tensors' descriptions (`graph.shown`)
 
 

@@ -43,6 +43,7 @@ cdef class Partition:
         self.outputs = outputs
         self.steps = [index]
         self.shown = []
+        self.shapes, self.moved, self.channels = {}, set(), {}
 
 
 cdef bint has_side_effect(Subgraph g, int n) noexcept:

@@ -32,6 +32,7 @@ from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_
 from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank, side_of, want_rank
+from tflm_cy.ops.xnnpack.taken cimport channels_read, run_alone
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, ready_depthwise_f32, run_f32, run_range_f32, try_fuse_f32
 from tflm_cy.ops.kernels.phases_f32 cimport PhasesF32, plan_phases_f32, run_phases_f32
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
@@ -118,18 +119,25 @@ cdef int finish_window(Context context, Node* node, Convolution* op) except -1:
 
 
 cdef int prepare_conv(Context context, Node* node) except -1:
+    make_conv(context, node)
+    return run_alone(context.input(node, 0), node, (<Convolution*>node.data).shape.ic)
+
+
+cdef int make_conv(Context context, Node* node) except -1:
     cdef Convolution* op = begin(context, node, 0, 1, 2, True)
     cdef ConvShape* g = &op.shape
     cdef Tensor* w = context.input(node, 1)
+    cdef ptrdiff_t channels = channels_read(context, node, context.input(node, 0), w, g.ic)
     g.oc, g.group_ic = w.dims[0], w.dims[3]
     g.dilation_h = table_i32(node.options, CONV_2D_DILATION_H_FACTOR, 1)
     g.dilation_w = table_i32(node.options, CONV_2D_DILATION_W_FACTOR, 1)
-    if g.group_ic <= 0 or g.ic <= 0 or g.ic % g.group_ic != 0 or g.oc % (g.ic / g.group_ic) != 0:
+    if g.group_ic <= 0 or channels <= 0 or channels % g.group_ic != 0 or g.oc % (channels / g.group_ic) != 0:
         g.groups = 1
         finish_window(context, node, op)
         if count(context.output(node, 0)) == 0:
             return elide(node)
         raise OwnRefusalError(f"CONV_2D: {g.ic} input channels, filters of {g.group_ic}, {g.oc} output channels")
+    g.ic = channels
     g.groups = g.ic / g.group_ic
     check_bias(context.input(node, 2), g.oc, "CONV_2D")
     finish_window(context, node, op)
@@ -142,15 +150,22 @@ cdef int prepare_conv(Context context, Node* node) except -1:
 
 
 cdef int prepare_depthwise(Context context, Node* node) except -1:
+    make_depthwise(context, node)
+    return run_alone(context.input(node, 0), node, (<Convolution*>node.data).shape.ic)
+
+
+cdef int make_depthwise(Context context, Node* node) except -1:
     cdef Convolution* op = begin(context, node, 0, 1, 2, True)
     cdef ConvShape* g = &op.shape
     cdef Tensor* w = context.input(node, 1)
-    g.oc, g.group_ic, g.groups = w.dims[3], 1, g.ic
+    cdef ptrdiff_t channels = channels_read(context, node, context.input(node, 0), w, g.ic)
+    g.oc, g.group_ic, g.groups = w.dims[3], 1, channels
     g.dilation_h = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_H_FACTOR, 1)
     g.dilation_w = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_W_FACTOR, 1)
-    if w.dims[0] != 1 or g.ic <= 0 or g.oc % g.ic != 0:
+    if w.dims[0] != 1 or channels <= 0 or g.oc % channels != 0:
         finish_window(context, node, op)
         raise OwnRefusalError(f"DEPTHWISE_CONV_2D: {g.ic} input channels, a filter of the shape {shape_of(w)}")
+    g.ic = channels
     check_bias(context.input(node, 2), g.oc, "DEPTHWISE_CONV_2D")
     finish_window(context, node, op)
     op.range = float_limits(table_i8(node.options, DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, 0))

@@ -32,6 +32,7 @@ from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
 from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank, side_of, want_rank
+from tflm_cy.ops.xnnpack.taken cimport channels_read, run_alone
 from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
 from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8, ready_depthwise_i8
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
@@ -67,6 +68,11 @@ cdef struct Conv:
 
 
 cdef int prepare_conv(Context context, Node* node) except -1:
+    make_conv(context, node)
+    return run_alone(context.input(node, 0), node, (<Conv*>node.data).shape.ic)
+
+
+cdef int make_conv(Context context, Node* node) except -1:
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* w = operand(context, node, 1)
     cdef Tensor* b = context.input(node, 2)
@@ -75,6 +81,7 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     cdef int activation = table_i8(node.options, CONV_2D_FUSED_ACTIVATION_FUNCTION, 0)
     cdef Conv* op
     cdef ConvShape* g
+    cdef ptrdiff_t channels
     cdef bint misses
     want_activations(x, w, y, "CONV_2D")
     want_constant(w, "CONV_2D", "filter")
@@ -86,12 +93,14 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     g.group_ic = w.dims[3]
     g.dilation_w = table_i32(node.options, CONV_2D_DILATION_W_FACTOR, 1)
     g.dilation_h = table_i32(node.options, CONV_2D_DILATION_H_FACTOR, 1)
-    if g.group_ic <= 0 or g.ic % g.group_ic != 0 or g.ic == 0 or g.oc % (g.ic / g.group_ic) != 0:
+    channels = channels_read(context, node, x, w, g.ic)
+    if g.group_ic <= 0 or channels % g.group_ic != 0 or channels == 0 or g.oc % (channels / g.group_ic) != 0:
         g.groups = 1
         shape_windows(context, g, padding, x, y, "CONV_2D", is_delegated_product(g))
         if count(y) == 0:
             return elide(node)
         raise OwnRefusalError(f"CONV_2D: {g.ic} channels do not fit a filter of {g.group_ic} and {g.oc} output channels")
+    g.ic = channels
     g.groups = g.ic / g.group_ic
     shape_windows(context, g, padding, x, y, "CONV_2D", is_delegated_product(g))
     if g.oh == 0 or g.ow == 0:
@@ -250,6 +259,11 @@ cdef int lost_dynamic(Context context, Node* node) noexcept nogil:
 
 
 cdef int prepare_depthwise(Context context, Node* node) except -1:
+    make_depthwise(context, node)
+    return run_alone(context.input(node, 0), node, (<Conv*>node.data).shape.ic)
+
+
+cdef int make_depthwise(Context context, Node* node) except -1:
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* w = operand(context, node, 1)
     cdef Tensor* b = context.input(node, 2)
@@ -257,6 +271,7 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
     cdef int padding = table_i8(node.options, CONV_2D_PADDING, 0)
     cdef Conv* op
     cdef ConvShape* g
+    cdef ptrdiff_t channels
     want_activations(x, w, y, "DEPTHWISE_CONV_2D")
     want_constant(w, "DEPTHWISE_CONV_2D", "filter")
     if x.type == FLOAT32 or w.type != x.type:
@@ -267,12 +282,13 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
     read_image(node, x, w, g, "DEPTHWISE_CONV_2D")
     g.oc = w.dims[3]
     g.group_ic = 1
-    g.groups = g.ic
     g.dilation_w = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_W_FACTOR, 1)
     g.dilation_h = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_H_FACTOR, 1)
-    if w.dims[0] != 1 or g.ic <= 0 or g.oc % g.ic != 0:
+    channels = channels_read(context, node, x, w, g.ic)
+    if w.dims[0] != 1 or channels <= 0 or g.oc % channels != 0:
         shape_windows(context, g, padding, x, y, "DEPTHWISE_CONV_2D")
         raise OwnRefusalError(f"DEPTHWISE_CONV_2D: {g.ic} channels do not fit a filter {shape_of(w)}")
+    g.ic = g.groups = channels
     shape_windows(context, g, padding, x, y, "DEPTHWISE_CONV_2D")
     prepare_requantize(
         context, x, w, b, y, table_i8(node.options, DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, 0), g.oc,
