@@ -61,7 +61,7 @@ cdef int overwrite(Variable* variable, const Tensor* value) noexcept nogil:
     """Write a value into the memory that there is, behind which nothing changes; -1 when there is none, or less, and no more can be had."""
     if not variable.assigned or value.bytes > variable.bytes:
         return assign(variable, value)
-    memcpy(variable.data, value.data, value.bytes)
+    copy_bytes(variable.data, value.data, value.bytes)
     return 0
 
 

@@ -14,7 +14,6 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc (Subgraph::Prepare, 
 """
 from libc.stdint cimport int32_t
 
-from tflm_cy.arithmetic.copy_runs cimport copy_bytes
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.passes.partition cimport Partition
 from tflm_cy.graph.resource cimport Variable, overwrite, reserve
@@ -22,6 +21,7 @@ from tflm_cy.graph.tensor cimport MAX_RANK, Tensor, shape_of
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.variable cimport find_variable, variable_of
 from tflm_cy.ops.xnnpack.taken cimport partition_of
+from tflm_cy.platform.long_copy cimport copy_bytes
 
 
 cdef int prepare_assign(Context context, Node* node) except -1:
