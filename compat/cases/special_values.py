@@ -4,7 +4,8 @@
 
 A case of it is a case of one of the operator's other variants, drawn by the seed, in whose feeds and constants floats are replaced and
 whose rows are often longer than a vector. The replaced ones are a few, whole rows or many of an array, at drawn lanes: NaN of both signs
-and of several payloads, signalling ones too, infinities, numbers whose differences overflow, subnormal numbers, negative zero.
+and of several payloads, signalling ones too, infinities, numbers whose differences overflow, subnormal numbers, negative zero. Now and then
+all are NaN of which no two are equal.
 """
 
 import numpy as np
@@ -84,9 +85,20 @@ def scattered(rng, values):
     if rng.random() < 0.5:
         groups = [group[: rng.integers(1, len(group) + 1)] for group in groups]
     pool = np.concatenate(groups)
-    picked = pool[rng.integers(0, len(pool), values.shape)]
+    if values.dtype == np.float32 and rng.random() < 0.25:
+        picked = _numbered(rng, values.shape)
+    else:
+        picked = pool[rng.integers(0, len(pool), values.shape)]
     bits = np.array(values).view(picked.dtype)  # as integers, so that signalling NaN stay what they are
     return np.where(_places(rng, values.shape), picked, bits).astype(picked.dtype).view(values.dtype)
+
+
+def _numbered(rng, shape):
+    """NaN of which no two are equal: where several meet, the one that comes out says in which order they did. A few are signalling."""
+    first = rng.integers(1, 1 << 20)
+    payloads = (first + np.arange(np.prod(shape, dtype=int))) % (1 << 21) + 1
+    signs, quiet = rng.integers(0, 2, payloads.size) << 31, (rng.random(payloads.size) < 0.95).astype(int) << 22
+    return (0x7F800000 | payloads | signs | quiet).astype(np.uint32).reshape(shape)
 
 
 def _places(rng, shape):

@@ -51,6 +51,40 @@ def test_arg_of_rows_in_four_lanes(op, row, index):
     assert run(model, np.float32([row]))[0].tolist() == [index]
 
 
+@pytest.mark.skipif(not AARCH64, reason="in the order of NEON's lanes")
+@pytest.mark.parametrize(
+    ("op", "shapes", "mode", "options", "want"),
+    [
+        ("SOFTMAX", [[1, 8]], OPTIMIZED, {"beta": 1.0}, [5] * 8),
+        ("SOFTMAX", [[1, 7]], OPTIMIZED, {"beta": 1.0}, [1] * 7),
+        (
+            "LOCAL_RESPONSE_NORMALIZATION",
+            [[1, 1, 1, 3]],
+            REFERENCE,
+            {"radius": 2, "alpha": 1.0, "beta": 1.0},
+            [1, 2, 3],
+        ),
+        (
+            "LOCAL_RESPONSE_NORMALIZATION",
+            [[1, 1, 1, 5]],
+            OPTIMIZED,
+            {"radius": 2, "alpha": 1.0, "beta": 0.75},
+            [1, 2, 3, 4, 1],
+        ),
+        ("MUL", [[7], [1]], OPTIMIZED, {}, [1, 2, 3, 4, 8, 8, 8]),
+        ("MUL", [[1], [7]], OPTIMIZED, {}, [2, 3, 4, 5, 1, 1, 1]),
+        ("ADD", [[2], [2]], OPTIMIZED, {}, [1, 2]),
+    ],
+)
+def test_which_nan_stays_on_aarch64(op, shapes, mode, options, want):
+    """Of sums in two accumulators the second's; of a value and its factor the value's, of a value and one for all in whole vectors only."""
+    inputs = [Tensor(shape, "float32") for shape in shapes]
+    output = Tensor(max(shapes, key=np.prod), "float32")
+    starts = np.cumsum([1] + [np.prod(shape) for shape in shapes])
+    feeds = [nans(*shape, first=start) for shape, start in zip(shapes, starts, strict=False)]
+    assert payloads(run(Model.single(op, inputs, [output], **options), *feeds, mode=mode)[0]) == want
+
+
 @of_x86_64
 @delegated
 def test_the_range_of_a_row_is_taken_in_lanes(monkeypatch):

@@ -1,11 +1,10 @@
 """STABLEHLO operators and REDUCE_WINDOW: small examples with known answers, and what is refused."""
 
-import platform
-
 import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests.machine import AARCH64
 from tflm_cy import Interpreter, OpResolverType
 
 from .evaluate import REFUSED
@@ -63,8 +62,8 @@ def test_bits_are_for_the_optimized_resolvers_only(op, want):
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
 def test_all_shifts(dtype):
-    """x86's: of the last values, which fill no block, modulo 32, of a value with 32 bits; of the others the product with 2^b, made of the
-    float that has the bits of b in place of its sign and exponent."""
+    """The last values, which fill no block, are shifted modulo 32, in 32 bits. The others are on x86-64 multiplied by 2^b, the float with
+    the bits of b in place of its sign and exponent, on aarch64 shifted by the lowest byte of b, to the right below 0."""
     values = np.array([1, -1, 77, -128, 5, 127, 99], dtype)
     distances = np.arange(-128, 128) if dtype == "int8" else np.r_[-700:700, -32768, 32767]
     a, b = (grid.ravel()[:-1] for grid in np.meshgrid(values, distances.astype(dtype)))
@@ -72,8 +71,14 @@ def test_all_shifts(dtype):
     with np.errstate(all="ignore"):
         powers = ((b.astype(np.int64) << 23) + 0x3F800000).astype(np.uint32).view(np.float32)
         factors = np.where(np.abs(powers) < 2.0**31, powers, -(2.0**31)).astype(np.int64)
-    body = 0 if platform.machine() == "aarch64" else a.size - a.size % {"int8": 16, "int16": 4, "int32": 32}[dtype]
-    want[:body] = (a.astype(np.int64) * factors)[:body]
+    if AARCH64:
+        block, shift = {"int8": 8, "int16": 16, "int32": 8}[dtype], b.astype(np.int8).astype(np.int64)
+        lifted = a.view(f"u{a.itemsize}").astype(np.int64)
+        blocks = np.where(shift < 0, lifted >> np.minimum(-shift, 32), lifted << np.clip(shift, 0, 32))
+    else:
+        block, blocks = {"int8": 16, "int16": 4, "int32": 32}[dtype], a.astype(np.int64) * factors
+    body = a.size - a.size % block
+    want[:body] = blocks[:body]
     want = want.astype(dtype)
     model = Model.single(
         "STABLEHLO_SHIFT_LEFT", [Tensor(a.shape, dtype), Tensor(b.shape, dtype)], [Tensor(a.shape, dtype)]

@@ -5,8 +5,8 @@
 A step of 0 for both a and y folds the run b into one value. Whole numbers wrap; float16 goes through float32. `MAXIMUM` keeps the first of two values of
 which neither is greater (a NaN among them), `GREATEST`, of the window reductions, takes the second then unless they are equal.
 
-SHIFT_LEFT by a distance beyond the value's bits is what x86 makes of it, and differs between the vectors and the tail of TensorFlow's loop, so that
-the values that are combined at once are all there are.
+SHIFT_LEFT by a distance beyond the value's bits is what the machine makes of it, and differs between the vectors and the tail of TensorFlow's loop, so
+that the values that are combined at once are all there are.
 
 Source: LiteRT:tflite/kernels/{stablehlo_elementwise.h,stablehlo_scatter.cc,stablehlo_reduce_window.cc}.
 """
@@ -83,13 +83,24 @@ cdef inline Number multiplied_left(Number a, Number b) noexcept nogil:
     return <Number>((product ^ sign) - sign)
 
 
+cdef inline Number shifted_either_way(Number a, Number b) noexcept nogil:
+    """In aarch64's vectors (USHL): the distance is the lowest byte of b, signed; a negative one shifts to the right, and zeros follow."""
+    cdef int32_t distance = <int8_t><int64_t>b
+    cdef uint32_t value = <uint8_t>a if sizeof(Number) == 1 else <uint16_t>a if sizeof(Number) == 2 else <uint32_t>a
+    cdef uint32_t left = value << (distance & 31)
+    cdef uint32_t right = value >> (-distance & 31)
+    return <Number>(0 if distance <= -32 or distance >= 32 else right if distance < 0 else left)
+
+
 cdef inline void shift_left(const Number* a, const Number* b, Number* y, int64_t n) noexcept nogil:
     """y may be a. TensorFlow's loop has vectors for as many whole blocks as there are."""
     cdef int64_t block = 16 if sizeof(Number) == 1 else 4 if sizeof(Number) == 2 else 32
-    cdef int64_t body = 0 if AARCH64 else n - n % block
-    cdef int64_t i
+    cdef int64_t body, i
+    if AARCH64:
+        block = 16 if sizeof(Number) == 2 else 8
+    body = n - n % block
     for i in range(body):
-        y[i] = multiplied_left(a[i], b[i])
+        y[i] = shifted_either_way(a[i], b[i]) if AARCH64 else multiplied_left(a[i], b[i])
     for i in range(body, n):
         y[i] = shifted_left(a[i], b[i])
 

@@ -18,6 +18,7 @@ from tflm_cy.arithmetic.fixed_point cimport ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_
 from tflm_cy.arithmetic.machine cimport AARCH64, product_plus
 from tflm_cy.arithmetic.nan_order cimport add_after, add_first
 from tflm_cy.arithmetic.product_ruy cimport chain_products, is_lane_product, lane_products
+from tflm_cy.platform.denormals cimport flush_denormals, restore_denormals
 
 
 cdef inline float eigen_tanh(float v) noexcept nogil:
@@ -400,17 +401,21 @@ cdef inline void panel_row(
 cdef inline void matrix_product_f32(
     const float* w, const float* x, float* y, ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, ptrdiff_t top, const RowKernels* fast=NULL,
 ) noexcept nogil:
-    """y[j][i] = w[i] . x[j] for n rows of w and m rows of x."""
+    """y[j][i] = w[i] . x[j] for n rows of w and m rows of x. On aarch64 chains of products take denormals for zeros."""
     cdef ptrdiff_t m4 = m - m % 4
     cdef ptrdiff_t block = max(k_block(k, m, n, top), 1)
     cdef ptrdiff_t i, j
     cdef bint done
+    cdef unsigned long long mode
     if AARCH64:
-        for j in range(m):
-            if is_lane_product(n, k, m):
+        if is_lane_product(n, k, m):
+            for j in range(m):
                 lane_products(w, n, k, x + j * k, y + j * n)
-            else:
-                chain_products(w, n, k, x + j * k, j, y + j * n)
+            return
+        mode = flush_denormals()
+        for j in range(m):
+            chain_products(w, n, k, x + j * k, j, y + j * n)
+        restore_denormals(mode)
         return
     if m == 1:
         matrix_vector_f32(w, n, k, x, False, y, fast)

@@ -25,7 +25,7 @@ from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_produc
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, clamp_f32
 from tflm_cy.arithmetic.gate_order cimport CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE
 from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
-from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first, mul_runs
+from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, fused_first, mul_first, mul_runs
 from tflm_cy.arithmetic.hybrid cimport accumulate_stored_rows, all_zero, quantize_row_by
 from tflm_cy.arithmetic.hybrid_neon cimport product_flags, sparse_flags
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
@@ -113,8 +113,8 @@ cdef inline void quantize_rows(const LstmShape* s, const float* x, ptrdiff_t m, 
 
 
 cdef inline float plus_gate(float total, float a, float b) noexcept nogil:
-    """total + a * b: one rounding on aarch64."""
-    return fmaf(a, b, total) if AARCH64 else add_first(mul_first(a, b), total)
+    """total + a * b: one rounding on aarch64, where the total's NaN comes out before a's, and b's last; elsewhere a's, b's, the total's."""
+    return fused_first(total, a, b) if AARCH64 else add_first(mul_first(a, b), total)
 
 
 cdef inline void add_products(const float* a, const float* b, ptrdiff_t n, float* products, float* total) noexcept nogil:
@@ -158,7 +158,7 @@ cdef inline void normalize_row(float* v, ptrdiff_t n, const float* coefficients,
         mean = sum_of_16(v, n, 0, False) / <float>n
         inverse = <float>1 / sqrtf(sum_of_16(v, n, mean, True) / <float>n + <float>1e-8)
         for i in range(n):
-            v[i] = (v[i] - mean) * inverse * coefficients[i] + bias[i]
+            v[i] = mul_first(inverse, v[i] - mean) * coefficients[i] + bias[i]
         return
     for i in range(n):
         total = add_first(total, v[i])
@@ -216,7 +216,10 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
             accumulate_product(<const float*>g.r, h, v, s.cells, s.outputs, batches, room.products, s)
     if g.diagonal and not h_zero:
         for b in range(batches):
-            add_products(diagonal, h + b * s.cells, s.cells, room.products, v + b * s.cells)
+            if AARCH64:
+                add_products(h + b * s.cells, diagonal, s.cells, room.products, v + b * s.cells)
+            else:
+                add_products(diagonal, h + b * s.cells, s.cells, room.products, v + b * s.cells)
     if g.peephole != NULL and which != CELL_GATE:
         p = <const float*>g.peephole
         q = <const int8_t*>g.peephole

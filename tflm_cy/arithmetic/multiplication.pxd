@@ -6,9 +6,11 @@ Source: LiteRT:tflite/kernels/internal/reference/{mul,div}.h, floor_{div,mod}.cc
 from libc.math cimport floor, floorf, fmodf, pow, powf
 from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from tflm_cy.arithmetic.addition cimport CLAMPED_AT_ONCE, clamp_run_f32
 from tflm_cy.arithmetic.fixed_point cimport Range32, Range64, RangeF, clamp32, clamp_f32, high_product, round_shift
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Rescale
+from tflm_cy.arithmetic.nan_order cimport mul_runs
 from tflm_cy.arithmetic.rescale cimport rescale
 from tflm_cy.arithmetic.rounding cimport cut32, cut32_f64
 
@@ -57,8 +59,16 @@ cdef extern from *:
 
 
 cdef inline void mul_f32(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    """As add_f32."""
     cdef RangeF range_ = (<const RangeF*>params)[0]
-    cdef int64_t i
+    cdef int64_t i, some
+    if AARCH64:
+        while n > 0:
+            some = min(n, <int64_t>CLAMPED_AT_ONCE)
+            mul_runs(a, b, y, some)
+            clamp_run_f32(y, some, range_.low, range_.high)
+            a, b, y, n = a + some, b + some, y + some, n - some
+        return
     for i in range(n):
         y[i] = clamp_f32(a[i] * b[i], range_.low, range_.high)
 

@@ -12,12 +12,15 @@ from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
 
 
 cdef inline void l2_normalize_row_f32(const float* x, float* y, int64_t depth) noexcept nogil:
-    """x / max(sqrt(sum of squares), 1e-6), the sum sequential; on aarch64 the last depth % 8 squares are fused with it."""
+    """x / max(sqrt(sum of squares), 1e-6), the sum sequential; on aarch64 the last depth % 8 squares are fused with it.
+
+    Of two NaN the later comes out, on aarch64 the earlier.
+    """
     cdef float norm = 0
     cdef int64_t body = depth - depth % 8 if AARCH64 else depth
     cdef int64_t c
     for c in range(body):
-        norm = add_first(x[c] * x[c], norm)
+        norm = add_first(norm, x[c] * x[c]) if AARCH64 else add_first(x[c] * x[c], norm)
     for c in range(body, depth):
         norm = fmaf(x[c], x[c], norm)
     norm = sqrtf(norm)
@@ -57,8 +60,10 @@ cdef inline void l2_normalize_row_u8(const uint8_t* x, uint8_t* y, int64_t depth
 
 cdef inline void local_response_row_f32(const float* x, float* y, int64_t depth, int64_t radius, double bias, double alpha,
                                         double beta) noexcept nogil:
-    """The window of channel c is [c - radius, c + radius): its upper end is exclusive. The power is a double's."""
-    cdef float squares
+    """The window of channel c is [c - radius, c + radius): its upper end is exclusive. The power is a double's, whose NaN comes out before the
+    value's, on aarch64 behind it.
+    """
+    cdef float squares, power
     cdef double sum
     cdef int64_t c, k
     for c in range(depth):
@@ -66,4 +71,5 @@ cdef inline void local_response_row_f32(const float* x, float* y, int64_t depth,
         for k in range(max(c - radius, 0), min(c + radius, depth)):
             squares = plus_product(squares, x[k], x[k]) if AARCH64 else add_first(x[k] * x[k], squares)
         sum = fma(alpha, squares, bias) if AARCH64 else bias + alpha * squares
-        y[c] = mul_first(<float>pow(sum, -beta), x[c])
+        power = <float>pow(sum, -beta)
+        y[c] = mul_first(x[c], power) if AARCH64 else mul_first(power, x[c])

@@ -22,6 +22,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.machine cimport AARCH64, plus_product
+from tflm_cy.arithmetic.nan_order cimport add_after
 from tflm_cy.arithmetic.shapes cimport Pool2D
 
 cdef enum:
@@ -52,11 +53,6 @@ cdef inline int32_t tap_count(Taps t) noexcept nogil:
     if t.bottom <= t.top or t.right <= t.left:
         return 0
     return (t.bottom - t.top) * (t.right - t.left)
-
-
-cdef inline float add_first(float a, float b) noexcept nogil:
-    """a + b; of two NaN a comes out. A compiler may exchange the operands of a mere sum."""
-    return a if a != a else a + b
 
 
 cdef inline float add_last(float a, float b) noexcept nogil:
@@ -127,7 +123,7 @@ cdef inline void add_taps(
                 values[c] = add_last(values[c], tap[c])
         else:
             for c in range(n):
-                values[c] = add_first(values[c], tap[c])
+                values[c] = add_after(values[c], tap[c])
         tap += next_tap
 
 

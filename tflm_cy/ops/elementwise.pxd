@@ -12,10 +12,12 @@ from libc.float cimport DBL_MAX
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.broadcast cimport Broadcast, plan_broadcast, walk
+from tflm_cy.arithmetic.broadcast cimport MAX_DIMS, Broadcast, plan_broadcast, walk
 from tflm_cy.arithmetic.fixed_point cimport ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Range32, Range64, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport lookup_8
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
+from tflm_cy.arithmetic.optimized.addition cimport five_fold
 from tflm_cy.arithmetic.rescale cimport ready, ready_below_one
 from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, IterationSpace, Node, WorkFunction, iteration_space, position_space
@@ -114,15 +116,20 @@ cdef inline Range64 whole_range(int activation, int64_t low, int64_t high) noexc
 cdef inline bint second_first(const Node* node, const Tensor* a, const Tensor* b, bint product) noexcept nogil:
     """Which operand of a float32 sum or product stands first, which shows where two NaN meet: the first's comes out. The optimized kernels
     begin with the one that is spread along the last axis where the shapes differ, the reference's sum with the second where the
-    first is spread along the last axis.
+    first is spread along the last axis, and so does aarch64's where the optimized kernels' vector code does not take a broadcast.
     """
+    cdef Broadcast plan
+    cdef int32_t[MAX_DIMS] dims
     cdef int32_t d, m, n
+    cdef bint plain = node.arithmetic != OPTIMIZED
     if a.type != FLOAT32 or node.arithmetic == MICRO:
         return False
+    if AARCH64 and not plain:
+        plain = plan_broadcast(&plan, a.rank, a.dims, b.rank, b.dims, dims) >= 0 and not five_fold(&plan)
     for d in range(1, max(a.rank, b.rank) + 1):
         m = a.dims[a.rank - d] if d <= a.rank else 1
         n = b.dims[b.rank - d] if d <= b.rank else 1
-        if node.arithmetic != OPTIMIZED:
+        if plain:
             return not product and m == 1 and n != 1
         if m != n:
             return n == 1

@@ -15,8 +15,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.copy_runs cimport copy_run
-from tflm_cy.arithmetic.machine cimport AARCH64, fmaf, plus_product
-from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
+from tflm_cy.arithmetic.machine cimport AARCH64, plus_product
+from tflm_cy.arithmetic.nan_order cimport add_first, fused_first, mul_first
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, MAX_RANK, Tensor, UINT8, count, count_range, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity_between
@@ -196,7 +196,7 @@ cdef int sparse(Context context, Node* node) noexcept nogil:
         row = <const float*>value.data + ids[i] * n
         for k in range(max(-current, 0), min(n, elements - current)):
             if AARCH64:
-                (<float*>y.data)[current + k] = fmaf(row[k], weights[i], (<float*>y.data)[current + k])
+                (<float*>y.data)[current + k] = fused_first((<float*>y.data)[current + k], row[k], weights[i])
             else:
                 (<float*>y.data)[current + k] = add_first(mul_first(weights[i], row[k]), (<float*>y.data)[current + k])
     if combiner != 0 and added > 0:

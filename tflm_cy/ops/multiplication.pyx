@@ -75,7 +75,7 @@ cdef int prepare_mul(Context context, Node* node) except -1:
         op.kernel = <BinaryKernel>mul_f32
         if kernels().float32.mul != NULL and not AARCH64:              # as in addition.pyx
             op.kernel = kernels().float32.mul
-        if AARCH64 and node.arithmetic == OPTIMIZED and (<const RunRange*>op.params).range.low == 0 and five_fold(&op.plan):
+        if AARCH64 and node.arithmetic == OPTIMIZED and five_fold(&op.plan):
             op.kernel = <BinaryKernel>mul_f32_neon
     elif y.type == INT32:
         op.params = integer_range(context, activation, INT32_MIN, INT32_MAX)

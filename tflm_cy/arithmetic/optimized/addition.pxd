@@ -40,6 +40,7 @@ cdef struct BlockSum16:
 cdef struct RunRange:
     RangeF range                 # first: what add_f32 takes
     int64_t run
+    bint a_repeats
 
 
 cdef inline int32_t operand_in_block(int32_t x, Multiplier m, int spare, bint shifts_first) noexcept nogil:
@@ -111,6 +112,7 @@ cdef inline RunRange run_range(const Broadcast* plan, RangeF range) noexcept nog
     cdef RunRange r
     r.range = range
     r.run = max(plan.inner, 1)
+    r.a_repeats = plan.a_repeats
     return r
 
 

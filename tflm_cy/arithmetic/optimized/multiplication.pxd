@@ -47,6 +47,20 @@ cdef inline void mul_8_in_blocks(const void* params, const Byte* a, const Byte* 
 
 
 cdef inline void mul_f32_neon(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
-    """As add_f32_neon."""
-    mul_f32(params, a, b, y, n)
-    positive_zeros(<const RunRange*>params, y, n)
+    """As add_f32_neon. The NaN of an operand that is one value during a run, which is a, comes out behind the whole blocks of four only."""
+    cdef const RunRange* r = <const RunRange*>params
+    cdef int64_t start = 0
+    cdef int64_t body
+    if r.a_repeats:
+        while start < n:
+            body = min(r.run, n - start)
+            body -= body % 4
+            mul_f32(params, b + start, a + start, y + start, body)
+            start += body
+            body = min(r.run, n - start + body) - body
+            mul_f32(params, a + start, b + start, y + start, body)
+            start += body
+    else:
+        mul_f32(params, a, b, y, n)
+    if r.range.low == 0:
+        positive_zeros(r, y, n)

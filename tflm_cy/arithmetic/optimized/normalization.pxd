@@ -112,13 +112,18 @@ cdef inline void local_response_eigen(
     const float* x, float* y, int64_t rows, int64_t depth, int64_t radius, float bias, float alpha, float beta, const RowKernels* fast=NULL,
 ) noexcept nogil:
     """Of two NaNs an inverse stays before the value, the value before another power, and before both beyond the last whole block of eight of the
-    whole tensor.
+    whole tensor. On aarch64 the value stays before both but behind the last whole block of four, where another power stays before it.
     """
     cdef int64_t row
     cdef int64_t n = rows * depth
-    cdef int64_t first = n - n % 8 if beta == 1 or beta == <float>0.5 else 0
+    cdef bint inverted = beta == 1 or beta == <float>0.5
+    cdef int64_t body = (n if inverted else n - n % 4) if AARCH64 else (n - n % 8 if inverted else 0)
     for row in range(rows):
         local_response_scales(x + row * depth, y + row * depth, depth, radius, bias, alpha)
     local_response_factors(y, n, beta, fast)
-    mul_runs(y, x, y, first)
-    mul_runs(x + first, y + first, y + first, n - first)
+    if AARCH64:
+        mul_runs(x, y, y, body)
+        mul_runs(y + body, x + body, y + body, n - body)
+        return
+    mul_runs(y, x, y, body)
+    mul_runs(x + body, y + body, y + body, n - body)

@@ -36,7 +36,7 @@ cdef inline float row_sum_neon(const float* p, int64_t n, int64_t start) noexcep
         add_runs(a, p + i, a, 4)
         add_runs(b, p + i + 4, b, 4)
     if blocks > 1:
-        add_runs(a, b, a, 4)
+        add_runs(b, a, a, 4)       # of two NaN the second accumulator's
         if blocks & 1:
             add_runs(a, p + start + 4 * (blocks - 1), a, 4)
     total = add_first(add_first(a[0], a[1]), add_first(a[2], a[3]))
