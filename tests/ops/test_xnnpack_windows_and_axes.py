@@ -151,6 +151,15 @@ def test_sums_along_a_row_meet_in_lanes():
     same(run("SUM", [x, Constant([1], "int32")], [(1,)])[0], [0 if AARCH64 else 1])
 
 
+@pytest.mark.skipif(WIDE or AARCH64, reason="the order of the kernel for AVX")
+def test_the_fourth_accumulator_comes_before_the_second():
+    """What shows is which of two NaN comes out."""
+    bits = np.zeros(32, np.uint32)
+    bits[[9, 25]] = 0x7FC00001, 0xFFC00002
+    [y] = run("SUM", [bits.view(np.float32).reshape(1, 32), Constant([1], "int32")], [(1,)])
+    assert y.view(np.uint32).tolist() == [0xFFC00002]
+
+
 @pytest.mark.parametrize("machine", ["neon", "i8mm"] if AARCH64 else ["avx2", "avx512"])
 def test_squares_before_a_sum_are_fused(machine, monkeypatch):
     """With AVX-512 and on Arm it is not rounded: 1 + 2^-11 + 2^-24 less 1 + 2^-11 in another lane leaves nothing of it either way."""
