@@ -27,11 +27,20 @@ cdef bint reads_input(Context callee, int i) noexcept:
     return g.graph.preserve_all or count_reads(&g.graph, 0, g.graph.step_count, g.graph.inputs[i]) > 0
 
 
+cdef bint variables_moved(Subgraph g) noexcept:
+    """Whether a variable of the delegate got another shape while the callee was prepared."""
+    cdef Partition partition
+    for partition in g.partitions:
+        if len(partition.moved) > 0:
+            return True
+    return False
+
+
 cdef bint has_shapes_of(Context callee, const Tensor** values) noexcept:
     """True when the callee is prepared for inputs of these shapes; handles have none that matters."""
     cdef Subgraph g = <Subgraph>callee
     cdef int i
-    if not g.ready or any([(<Partition>partition).moved for partition in g.partitions]):
+    if not g.ready or variables_moved(g):
         return False
     for i in range(g.graph.input_count):
         if values[i] != NULL and g.graph.inputs[i] >= 0 and not is_handle(values[i]):
