@@ -199,7 +199,7 @@ def test_wrong_buffers_are_refused_and_nothing_is_written(digits):
 def test_a_run_that_fails_takes_its_resizes_back(digits):
     shape = digits.get_input_tensor_details(KEY)["image"]["shape"]
     with pytest.raises(RuntimeError, match="CONV_2D"):
-        digits.run_by_index(0, [TensorBuffer(np.zeros((1, 8, 9), np.float32))], digits.create_output_buffers(0))
+        digits.run_by_index(0, [TensorBuffer(np.zeros((1, 8, 8, 0), np.float32))], digits.create_output_buffers(0))
     assert digits.get_input_tensor_details(KEY)["image"]["shape"] == shape
     digits.run_by_index(0, digits.create_input_buffers(0), digits.create_output_buffers(0))
 
