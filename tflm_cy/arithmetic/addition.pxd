@@ -51,23 +51,27 @@ cdef struct Shifted16:           # int16, scales that are powers of two
     Range32 range
 
 
-cdef inline void clamp_run_f32(float* y, int64_t n, float low, float high) noexcept nogil:
-    """In place."""
-    cdef int64_t i
-    for i in range(n):
-        y[i] = clamp_f32(y[i], low, high)
+ctypedef void (*RunsF32)(const float* a, const float* b, float* y, int64_t n) noexcept nogil       # of nan_order.pxd
+
+
+cdef inline void clamped_runs_f32(RunsF32 runs, const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    """Sums or products whose order of NaN is told, then their limits, while they are in the cache."""
+    cdef RangeF range_ = (<const RangeF*>params)[0]
+    cdef int64_t i, some
+    while n > 0:
+        some = min(n, <int64_t>CLAMPED_AT_ONCE)
+        runs(a, b, y, some)
+        for i in range(some):
+            y[i] = clamp_f32(y[i], range_.low, range_.high)
+        a, b, y, n = a + some, b + some, y + some, n - some
 
 
 cdef inline void add_f32(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
     """On aarch64 a's NaN comes out before b's; on x86-64 a vector kernel says so."""
     cdef RangeF range_ = (<const RangeF*>params)[0]
-    cdef int64_t i, some
+    cdef int64_t i
     if AARCH64:
-        while n > 0:
-            some = min(n, <int64_t>CLAMPED_AT_ONCE)
-            add_runs(a, b, y, some)
-            clamp_run_f32(y, some, range_.low, range_.high)
-            a, b, y, n = a + some, b + some, y + some, n - some
+        clamped_runs_f32(add_runs, params, a, b, y, n)
         return
     for i in range(n):
         y[i] = clamp_f32(a[i] + b[i], range_.low, range_.high)

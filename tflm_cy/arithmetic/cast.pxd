@@ -21,13 +21,6 @@ from tflm_cy.arithmetic.rounding cimport cut32, cut64
 cdef extern from *:
     """
     /* Whole vectors of what the compiler finds no instructions for, or not those that saturate: how many values they are. */
-    #if defined(__x86_64__) && defined(__GNUC__)
-    #include <immintrin.h>
-    /* The instruction gives INT64_MIN for what does not fit; vectors of it would be made of several. */
-    static inline int64_t tflm_cy_cut64_f32(float x) { return _mm_cvttss_si64(_mm_set_ss(x)); }
-    #else
-    static inline int64_t tflm_cy_cut64_f32(float x) { return x >= -9223372036854775808.0f && x < 9223372036854775808.0f ? (int64_t)x : INT64_MIN; }
-    #endif
     #ifdef __AVX2__
     #include <immintrin.h>
     #define TFLM_CY_CUT(AT) _mm256_cvttps_epi32(_mm256_min_ps(top, _mm256_max_ps(_mm256_loadu_ps(x + i + AT), bottom))) /* max(NaN, b) is b */
@@ -87,7 +80,6 @@ cdef extern from *:
     int64_t u8_blocks "tflm_cy_u8_blocks"(const float* x, uint8_t* y, int64_t n) noexcept nogil
     int64_t s8_blocks "tflm_cy_s8_blocks"(const float* x, int8_t* y, int64_t n) noexcept nogil
     int64_t u16_blocks "tflm_cy_u16_blocks"(const float* x, uint16_t* y, int64_t n) noexcept nogil
-    int64_t cut64_f32 "tflm_cy_cut64_f32"(float x) noexcept nogil
     int64_t u32_blocks "tflm_cy_u32_blocks"(const float* x, uint32_t* y, int64_t n) noexcept nogil
 
 cdef enum:
@@ -374,7 +366,7 @@ cdef inline void f32_to_s32(const float* x, int32_t* y, int64_t n) noexcept nogi
 cdef inline void f32_to_s64(const float* x, int64_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = cut64_f32(x[i])
+        y[i] = cut64(x[i])
 
 
 cdef inline void f32_to_f16(const float* x, uint16_t* y, int64_t n) noexcept nogil:

@@ -6,7 +6,7 @@ Source: LiteRT:tflite/kernels/internal/reference/{mul,div}.h, floor_{div,mod}.cc
 from libc.math cimport floor, floorf, fmodf, pow, powf
 from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from tflm_cy.arithmetic.addition cimport CLAMPED_AT_ONCE, clamp_run_f32
+from tflm_cy.arithmetic.addition cimport clamped_runs_f32
 from tflm_cy.arithmetic.fixed_point cimport Range32, Range64, RangeF, clamp32, clamp_f32, high_product, round_shift
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Rescale
@@ -61,13 +61,9 @@ cdef extern from *:
 cdef inline void mul_f32(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
     """As add_f32."""
     cdef RangeF range_ = (<const RangeF*>params)[0]
-    cdef int64_t i, some
+    cdef int64_t i
     if AARCH64:
-        while n > 0:
-            some = min(n, <int64_t>CLAMPED_AT_ONCE)
-            mul_runs(a, b, y, some)
-            clamp_run_f32(y, some, range_.low, range_.high)
-            a, b, y, n = a + some, b + some, y + some, n - some
+        clamped_runs_f32(mul_runs, params, a, b, y, n)
         return
     for i in range(n):
         y[i] = clamp_f32(a[i] * b[i], range_.low, range_.high)

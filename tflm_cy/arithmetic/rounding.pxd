@@ -13,7 +13,8 @@ cdef extern from *:
     #if defined(__x86_64__)
     static inline int32_t tflm_cy_cut32(float x) { return (int32_t)x; } /* the instruction's answer; also of vectors */
     static inline int32_t tflm_cy_cut32_f64(double x) { return (int32_t)x; }
-    static inline int64_t tflm_cy_cut64(float x) { return (int64_t)x; }
+    #include <xmmintrin.h>
+    static inline int64_t tflm_cy_cut64(float x) { return _mm_cvttss_si64(_mm_set_ss(x)); } /* vectors of it would be made of several */
     #elif defined(__aarch64__)
     static inline int32_t tflm_cy_cut32(float x) { int32_t y; __asm__("fcvtzs %w0, %s1" : "=r"(y) : "w"(x)); return y; }
     static inline int32_t tflm_cy_cut32_f64(double x) { int32_t y; __asm__("fcvtzs %w0, %d1" : "=r"(y) : "w"(x)); return y; }

@@ -68,7 +68,7 @@ cdef struct Depthwise:
     int image                    # scratch: one quantized image (hybrid)
     const float* scales
     ptrdiff_t scaled_apart       # channels that the optimized hybrid kernel scales by the filter first, then by the image
-    void* packed                 # the filter of a single input channel: packed columns (float32) or rows of taps
+    void* packed                 # the filter of a single input channel: packed columns (float32) or rows of taps; NULL: there are several channels
     int runs                     # scratch: kh * kw runs, then
     Kernel fast                  # with a vector kernel
     LateRequantize requantize    # `bytes` and `single`
@@ -218,12 +218,12 @@ cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) exce
     if node.arithmetic != MICRO and ready_fixed(      # TFLM's plans may overlap: ops/overlaps.py
             context, &op.fast.single, &op.requantize, g, x, context.input(node, 1).zero_point if x.type == UINT8 else 0, op.packed, g.row,
             context.input(node, 2), &op.rescale, &op.multipliers):
-        node.invoke = convolve_single_gemm_i8
-        return parallelize_fixed(context, node, &op.fast.single, single_gemm_range)
+        node.invoke = convolve_gemm_i8
+        return parallelize_fixed(context, node, &op.fast.single, gemm_i8_range)
     if x.type == INT16 and node.arithmetic != MICRO and set_constant_bias(op) and plan_columns_i16(
             context, &op.fast.single_words, <const int8_t*>op.packed, g.row, g.oc, 1, taps, &op.rescale):
-        node.invoke = convolve_single_words
-        return share_positions(context, node, g, single_words_range)
+        node.invoke = convolve_words
+        return share_positions(context, node, g, words_range)
     op.image = context.request_scratch(2 * sizeof(int16_t) * g.row)
     op.wide = context.request_scratch(2 * sizeof(int64_t) * g.oc)
     node.invoke = convolve_single_quantized
@@ -320,26 +320,23 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
 
 cdef int convolve_gemm_i8(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    run_fixed(context, &op.fast.bytes, &op.requantize, context.input(node, 0).data, context.output(node, 0).data)
-    return 0
-
-
-cdef int convolve_single_gemm_i8(Context context, Node* node) noexcept nogil:
-    cdef Depthwise* op = <Depthwise*>node.data
-    run_fixed(context, &op.fast.single, &op.requantize, context.input(node, 0).data, context.output(node, 0).data)
+    cdef const void* x = context.input(node, 0).data
+    cdef void* y = context.output(node, 0).data
+    if op.packed != NULL:
+        run_fixed(context, &op.fast.single, &op.requantize, x, y)
+    else:
+        run_fixed(context, &op.fast.bytes, &op.requantize, x, y)
     return 0
 
 
 cdef void gemm_i8_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    run_fixed_range(
-        context, &op.fast.bytes, &op.requantize, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
-
-
-cdef void single_gemm_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    cdef Depthwise* op = <Depthwise*>node.data
-    run_fixed_range(
-        context, &op.fast.single, &op.requantize, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
+    cdef const void* x = context.input(node, 0).data
+    cdef void* y = context.output(node, 0).data
+    if op.packed != NULL:
+        run_fixed_range(context, &op.fast.single, &op.requantize, x, y, first, end, worker)
+    else:
+        run_fixed_range(context, &op.fast.bytes, &op.requantize, x, y, first, end, worker)
 
 
 cdef bint set_constant_bias(Depthwise* op) noexcept nogil:
@@ -362,23 +359,12 @@ cdef int convolve_words(Context context, Node* node) noexcept nogil:
 cdef void words_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Some output positions of int16 images."""
     cdef Depthwise* op = <Depthwise*>node.data
-    depthwise_positions_i16(
-        context, &op.fast.words, &op.shape, <const int16_t*>context.input(node, 0).data, first, end, worker,
-        <int16_t*>context.output(node, 0).data)
-
-
-cdef int convolve_single_words(Context context, Node* node) noexcept nogil:
-    cdef const ConvShape* g = &(<Depthwise*>node.data).shape
-    single_words_range(context, node, 0, g.batches * g.oh * g.ow, 0)
-    return 0
-
-
-cdef void single_words_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    cdef Depthwise* op = <Depthwise*>node.data
-    if first < end:
-        conv_columns_i16(
-            context, &op.fast.single_words, &op.shape, <const int16_t*>context.input(node, 0).data, &op.rescale, first, end, worker,
-            <int16_t*>context.output(node, 0).data)
+    cdef const int16_t* x = <const int16_t*>context.input(node, 0).data
+    cdef int16_t* y = <int16_t*>context.output(node, 0).data
+    if op.packed == NULL:
+        depthwise_positions_i16(context, &op.fast.words, &op.shape, x, first, end, worker, y)
+    elif first < end:
+        conv_columns_i16(context, &op.fast.single_words, &op.shape, x, &op.rescale, first, end, worker, y)
 
 
 cdef int convolve_s8(Context context, Node* node) noexcept nogil:

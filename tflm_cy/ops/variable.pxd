@@ -1,6 +1,7 @@
-"""What nodes of variables share: which variable they name."""
+"""What nodes of variables share: which variable they name, and reading it."""
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.resource cimport Variable
+from tflm_cy.graph.tensor cimport Tensor
 
 
 cdef struct VariableData:
@@ -10,3 +11,5 @@ cdef struct VariableData:
 
 cdef VariableData* find_variable(Context context, Node* node) except NULL
 cdef Variable* variable_of(Context context, Node* node) noexcept nogil
+cdef Variable* assigned_variable(Context context, Node* node) noexcept nogil
+cdef int copy_value(Context context, const Variable* variable, Tensor* y) noexcept nogil

@@ -128,21 +128,33 @@ cdef int prepare_read(Context context, Node* node) except -1:
     return 0
 
 
+cdef Variable* assigned_variable(Context context, Node* node) noexcept nogil:
+    """As variable_of, of one that has a value."""
+    cdef Variable* variable = variable_of(context, node)
+    if variable != NULL and not variable.assigned:
+        context.fail(b"the variable is read before a value is assigned to it (variable != nullptr was not true)")
+        return NULL
+    return variable
+
+
+cdef int copy_value(Context context, const Variable* variable, Tensor* y) noexcept nogil:
+    """Of a larger variable the beginning."""
+    if y.bytes > variable.bytes:
+        return context.fail_with(b"the variable has %ld bytes, the output %ld", variable.bytes, y.bytes)
+    copy_bytes(y.data, variable.data, y.bytes)
+    return 0
+
+
 cdef int read_variable(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
-    cdef Variable* variable = variable_of(context, node)
+    cdef Variable* variable = assigned_variable(context, node)
     if variable == NULL:
         return -1
-    if not variable.assigned:
-        return context.fail(b"the variable is read before a value is assigned to it (variable != nullptr was not true)")
     if variable.type != y.type:
         return context.fail_with(b"the variable has type %ld, the output %ld", variable.type, y.type)
     if y.allocation == DYNAMIC and context.resize(y, variable.rank, variable.dims) != 0:
         return -1
-    if y.bytes > variable.bytes:                 # of a larger variable TensorFlow reads the beginning
-        return context.fail_with(b"the variable has %ld bytes, the output %ld", variable.bytes, y.bytes)
-    copy_bytes(y.data, variable.data, y.bytes)
-    return 0
+    return copy_value(context, variable, y)
 
 
 cdef int prepare_call_once(Context context, Node* node) except -1:

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 
 /* From some kilobytes on the C library uses REP MOVSB, which takes up to twice as long as vectors, unless the run is longer than a cache; on AMD's Zen 3
- * and Zen 4 twenty times as long where the destination's place in its page is less than a line behind the source's. */
+ * twenty times as long where the destination's place in its page is less than a line behind the source's. */
 enum { TFLM_CY_LEAST_LOOP = 4096, TFLM_CY_MOST_LOOP = 384 * 1024, TFLM_CY_PAGE = 4096, TFLM_CY_LINE = 64 };
 
 __attribute__((target("avx2"), noinline)) static void tflm_cy_copy_bytes_avx2(char *dst, const char *src, int64_t bytes) {

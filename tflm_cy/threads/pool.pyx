@@ -6,9 +6,9 @@ invoke, finds them awake; then they sleep. Waking takes longer than a small mode
 if it is worth it or if invokes follow each other closely; until they come, the caller takes their parts.
 
 On a machine with more to do than it has processors, a worker may be suspended amid a part, and the caller waits for it. Where such waits take more than
-a fifth of the time of two threads, or of more as much as these save, everybody computes alone for ten times as long as the wait, and twice as long again
-when it goes on like that, so that several threads lose little where one would do better. Rarer waits, of a machine that does something else now and
-then, change nothing.
+a fifth of the time, everybody computes alone for ten times as long as the wait, and twice as long again when it goes on like that, so that several
+threads lose little where one would do better. That is for two threads: each further one saves time, and so much more may be waited. Rarer waits, of a
+machine that does something else now and then, change nothing, and neither do some that come close together.
 
 A node is cut into parts beforehand, as its shape and `num_threads` say; which thread computes which part changes nothing. Each thread has a *lane* of
 neighbouring parts, so that in node after node it meets the same rows in its cache; a thread that has finished its lane helps in the others. A part is
@@ -49,8 +49,8 @@ cdef enum:
     DISTURBED_NS = 50000         # a wait from which on the machine counts as busy
     ALONE = 10                   # times the wait
     LONGEST_ALONE_NS = 1000000000
-    WORTH = 4                    # times a wait that two threads must have computed together, and more threads less, for it to be worth it
-    MOST_CREDIT_NS = 5000000     # of that time is remembered: waits may come close together
+    WORTH = 4                    # times a wait that a single worker must have computed with the caller before it; several in their number less
+    MOST_CREDIT_NS = 5000000     # of that time, which waits use up, and of which no more is kept
     MOST_DOUBLINGS = 5
     CLOSE_NS = 300000            # invokes that follow each other within this time are worth waking workers
 

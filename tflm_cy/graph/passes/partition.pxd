@@ -17,4 +17,9 @@ cdef class Partition:
     cdef public list shown           # what building it has changed in tensors' descriptions (`graph.shown`)
 
 
+cdef inline Partition partition_in_preparation(Subgraph g):
+    """The one whose node is being prepared."""
+    return g.partitions[g.graph.laid_out[g.compilation.current].partition]
+
+
 cdef list cut(Subgraph g, set claimed, bint clustering)

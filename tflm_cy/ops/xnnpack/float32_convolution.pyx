@@ -32,7 +32,7 @@ from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_
 from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank, side_of, want_rank
-from tflm_cy.ops.xnnpack.taken cimport channels_read, run_alone
+from tflm_cy.ops.xnnpack.image_channels cimport channels_read, run_alone
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, ready_depthwise_f32, run_f32, run_range_f32, try_fuse_f32
 from tflm_cy.ops.kernels.phases_f32 cimport PhasesF32, plan_phases_f32, run_phases_f32
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range

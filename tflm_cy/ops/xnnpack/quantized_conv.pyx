@@ -32,7 +32,7 @@ from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
 from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank, side_of, want_rank
-from tflm_cy.ops.xnnpack.taken cimport channels_read, run_alone
+from tflm_cy.ops.xnnpack.image_channels cimport channels_read, run_alone
 from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
 from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8, ready_depthwise_i8
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range

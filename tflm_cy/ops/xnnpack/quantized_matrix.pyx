@@ -32,8 +32,8 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.operand cimport operand, result
-from tflm_cy.ops.kernels.row_bands cimport band_begin, count_bands
 from tflm_cy.ops.kernels.batched_i8 cimport Batched8, multiply_batch8, plan_batched_i8
+from tflm_cy.ops.kernels.row_bands cimport band_begin, count_bands
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
 )
@@ -302,6 +302,7 @@ cdef bint plan_batches(Context context, Node* node, Matrix* op, const Tensor* x,
     if not plan_batched_i8(context, b, x, w, matrices):
         return False
     node.invoke = batch_matmul_vector
+    op.bands = 1
     if batches == 1 and b.packed != NULL and not op.adj_x:
         op.fast = b.packed[0]
         op.fast.scratch = b.scratch
@@ -410,7 +411,7 @@ cdef const int8_t* columns_of(Context context, const Matrix* op, const int8_t* w
 
 cdef int batch_matmul_vector(Context context, Node* node) noexcept nogil:
     cdef const Matrix* op = <const Matrix*>node.data
-    multiply_batches(context, node, 0, batch_total(op) * max(op.bands, <ptrdiff_t>1), 0)
+    multiply_batches(context, node, 0, batch_total(op) * op.bands, 0)
     return 0
 
 
@@ -419,7 +420,7 @@ cdef void multiply_batches(Context context, Node* node, int64_t first, int64_t e
     cdef const int8_t* w = <const int8_t*>context.input(node, 1).data
     cdef char* y = <char*>context.output(node, 0).data
     cdef ptrdiff_t bytes = op.m * op.n * (4 if op.batched.plan.dynamic else 1)
-    cdef ptrdiff_t bands = max(op.bands, <ptrdiff_t>1)
+    cdef ptrdiff_t bands = op.bands
     cdef ptrdiff_t batch
     cdef int64_t unit
     for unit in range(first, end):
