@@ -8,7 +8,6 @@ coordinate made of batch dimensions, which pick an index vector, and window dime
 Source: LiteRT:tflite/kernels/{stablehlo_pad,stablehlo_gather,stablehlo_scatter,stablehlo_reduce_window}.cc, tensor_slice_util.cc.
 """
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.combine cimport ADD, MULTIPLY, Combine
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
@@ -96,7 +95,7 @@ cdef inline bint gather_slices(const IndexedSlices* s, const char* x, int64_t el
         offset = offset_of(place, s.dims, s.rank, elements)
         if offset < 0:
             return False
-        memcpy(y + i * size, x + offset * size, size)
+        copy_bytes(y + i * size, x + offset * size, size)
         advance(at, s.walked, s.walked_rank)
     return True
 

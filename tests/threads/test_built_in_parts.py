@@ -1,0 +1,102 @@
+"""Nodes of the built-in kernels that threads share have the bytes of nodes that run by themselves, on every instruction set.
+
+Dynamic-range images that the threads quantize together, integer convolutions, products of a single matrix; large enough to wake them for.
+"""
+
+import numpy as np
+import pytest
+
+from compat.builder import Model, Tensor
+from tests.harness import allocated
+from tests.simd.instruction_sets import ISAS, run
+from tflm_cy.experimental import OpResolverType
+from tflm_cy.simd import table
+from tflm_cy.threads import pool
+
+WITHOUT = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+
+
+def convolution(op, x_type, w_type, channels, outputs, nans=0):
+    """Of one image whose values are many blocks; `nans` of them are NaN."""
+    rng = np.random.default_rng(channels)
+    shape, taps = (
+        [1, 123, 119, channels],
+        (1, 3, 3, outputs) if op == "DEPTHWISE_CONV_2D" else (outputs, 3, 3, channels),
+    )
+    scales = [0.01 + 0.001 * c for c in range(outputs)] if w_type == "int8" else [0.02]
+    quantized = x_type != "float32"
+    zero = 0 if x_type in ("int16", "float32") else 3
+    low, high = (0, 256) if w_type == "uint8" else (-127, 128)
+    at = {"scale": 0.05, "zero_point": zero} if quantized else {}
+    x, y = (
+        Tensor(shape, x_type, **at),
+        Tensor([1, 123, 119, outputs], x_type, **({**at, "scale": 2.0} if quantized else {})),
+    )
+    values = rng.integers(low, high, taps).astype(w_type)
+    zeros = [7 if w_type == "uint8" else 0] * len(scales)
+    w = Tensor(taps, w_type, data=values, scale=scales, zero_point=zeros, axis=3 if op == "DEPTHWISE_CONV_2D" else 0)
+    kind = {"int16": np.int64, "float32": np.float32}.get(x_type, np.int32)
+    terms = {"scale": [0.05 * s for s in scales], "zero_point": [0] * len(scales)} if quantized else {}
+    bias = Tensor([outputs], np.dtype(kind).name, data=rng.integers(-99, 99, outputs).astype(kind), **terms)
+    options = {"stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1, "padding": "SAME"}
+    if op == "DEPTHWISE_CONV_2D":
+        options["depth_multiplier"] = outputs // channels
+    if quantized:
+        limits = np.iinfo(x_type)
+        feed = rng.integers(limits.min, limits.max + 1, shape).astype(x_type)
+    else:
+        feed = rng.normal(0, 3, shape).astype(np.float32)
+        feed.ravel()[rng.integers(0, feed.size, nans)] = np.nan
+    return Model.single(op, [x, w, bias], [y], **options).to_bytes(), [feed]
+
+
+def product():
+    """A single matrix on either side, neither of which is constant, and rows that do not divide evenly."""
+    rng = np.random.default_rng(0)
+    feeds = [rng.normal(size=shape).astype(np.float32) for shape in ((1, 97, 203), (1, 203, 61))]
+    model = Model.single("BATCH_MATMUL", [Tensor(f.shape, "float32") for f in feeds], [Tensor([1, 97, 61], "float32")])
+    return model.to_bytes(), feeds
+
+
+CASES = {
+    "hybrid": (lambda: convolution("CONV_2D", "float32", "int8", 32, 17), WITHOUT),
+    "hybrid, NaN": (lambda: convolution("CONV_2D", "float32", "int8", 32, 17, nans=3), WITHOUT),
+    "hybrid depthwise": (lambda: convolution("DEPTHWISE_CONV_2D", "float32", "int8", 21, 63), WITHOUT),
+    "hybrid depthwise, NaN": (lambda: convolution("DEPTHWISE_CONV_2D", "float32", "int8", 21, 21, nans=1), WITHOUT),
+    "int8": (lambda: convolution("CONV_2D", "int8", "int8", 16, 24), WITHOUT),
+    "uint8 depthwise": (lambda: convolution("DEPTHWISE_CONV_2D", "uint8", "uint8", 21, 63), WITHOUT),
+    "int8 depthwise, one channel": (lambda: convolution("DEPTHWISE_CONV_2D", "int8", "int8", 1, 160), WITHOUT),
+    "int16 depthwise": (lambda: convolution("DEPTHWISE_CONV_2D", "int16", "int8", 21, 42), WITHOUT),
+    "int16 depthwise, one channel": (lambda: convolution("DEPTHWISE_CONV_2D", "int16", "int8", 1, 160), WITHOUT),
+    "product": (product, OpResolverType.AUTO),
+}
+
+
+@pytest.fixture(autouse=True)
+def processors():
+    """Four, whatever the machine has and however busy it is."""
+    former = pool.tune(processors=4)
+    yield
+    pool.tune(**former)
+
+
+def is_shared(isa, blob, mode):
+    before = table.name()
+    table.choose(isa)
+    try:
+        interpreter = allocated(blob, num_threads=4, experimental_op_resolver_type=mode)
+    finally:
+        table.choose(before)
+    return any(row["pass"] == "tile" for row in interpreter.explain())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_built_in_parts(name):
+    draw, mode = CASES[name]
+    blob, feeds = draw()
+    for isa in ISAS:
+        [wanted] = run(isa, blob, feeds, experimental_op_resolver_type=mode)
+        for threads in (2, 3, 4):
+            [got] = run(isa, blob, feeds, num_threads=threads, experimental_op_resolver_type=mode)
+            assert got.tobytes() == wanted.tobytes(), (isa, threads)
+        assert isa == "portable" or is_shared(isa, blob, mode), isa
