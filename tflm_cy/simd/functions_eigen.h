@@ -12,20 +12,26 @@ typedef float Floats __attribute__((vector_size(4 * VL)));
 typedef int32_t Whole __attribute__((vector_size(4 * VL)));
 typedef uint32_t Bits __attribute__((vector_size(4 * VL)));
 
+enum { VECTORS = 3 }; /* that a function computes together */
 #define FLOATS(X) ((Floats){0} + (float)(X)) /* not for zeros whose sign counts */
 SIMD_INLINE Floats floats_if(Whole mask, Floats a, Floats b) { return (Floats)((mask & (Whole)a) | (~mask & (Whole)b)); }
-SIMD_INLINE Floats floats_load(const float *p, ptrdiff_t n) {
+SIMD_INLINE Floats floats_of(vf v) {
   Floats a;
-  const vf v = n >= VL ? vf_load(p) : vf_load_part(p, n);
   memcpy(&a, &v, sizeof a);
   return a;
 }
-SIMD_INLINE void floats_store(float *p, Floats a, ptrdiff_t n) {
+SIMD_INLINE vf vf_of(Floats a) {
   vf v;
   memcpy(&v, &a, sizeof a);
-  if (n >= VL) vf_store(p, v);
-  else vf_store_part(p, v, n);
+  return v;
 }
+SIMD_INLINE Floats floats_load(const float *p, ptrdiff_t n) { return floats_of(n >= VL ? vf_load(p) : vf_load_part(p, n)); }
+SIMD_INLINE void floats_store(float *p, Floats a, ptrdiff_t n) {
+  if (n >= VL) vf_store(p, vf_of(a));
+  else vf_store_part(p, vf_of(a), n);
+}
+SIMD_INLINE Floats floats_min(Floats a, Floats b) { return floats_of(vf_min(vf_of(a), vf_of(b))); } /* a < b ? a : b */
+SIMD_INLINE Floats floats_max(Floats a, Floats b) { return floats_of(vf_max(vf_of(a), vf_of(b))); } /* a > b ? a : b */
 
 /* a * b + c: machine.pxd's product_plus. */
 SIMD_INLINE Floats floats_plus(Floats a, Floats b, Floats c) {
@@ -39,69 +45,91 @@ SIMD_INLINE Floats floats_plus(Floats a, Floats b, Floats c) {
 #endif
 }
 
+/* Of values whose floor int32 holds. */
+SIMD_INLINE Floats floats_floor(Floats a) {
+#if SIMD_ISA == 512
+  return (Floats)_mm512_roundscale_ps((__m512)a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+#elif SIMD_ISA == 256
+  return (Floats)_mm256_floor_ps((__m256)a);
+#elif SIMD_ISA == 128
+  return (Floats)vrndmq_f32((float32x4_t)a);
+#else
+  const Whole cut = __builtin_convertvector(a, Whole);
+  return __builtin_convertvector(cut + (Whole)(__builtin_convertvector(cut, Floats) > a), Floats);
+#endif
+}
+
 /* 2^exponent of -126 .. 127 */
 SIMD_INLINE Floats floats_two_to(Whole exponent) { return (Floats)(((Bits)exponent + 127) << 23); }
 
-SIMD_INLINE Floats logistic_floats(Floats a) {
+/* A function computes `count` vectors step by step: each step waits for the one before, and a processor looks ahead over few vectors' steps. */
+#define EACH for (int v = 0; v < count; v++)
+
+SIMD_INLINE void logistic_vectors(Floats *a, int count) {
   const Floats most = FLOATS(16.6355324f), least = FLOATS(-110.0f);
-  Floats x = floats_if(most < a, most, a), t, m, r, r2, even, odd, p, e;
-  Whole exponent;
-  x = floats_if(x < least, least, x) * 0.5f;
-  t = floats_plus(x, FLOATS(1.44269504088896341f), FLOATS(0.5f));
-  exponent = __builtin_convertvector(t, Whole);
-  exponent = exponent + (Whole)(__builtin_convertvector(exponent, Floats) > t);
-  m = __builtin_convertvector(exponent, Floats);
-  r = floats_plus(m, FLOATS(2.12194440e-4f), floats_plus(m, FLOATS(-0.693359375f), x));
-  r2 = r * r;
-  even = floats_plus(r2, FLOATS(4.1898667812347412109375e-2f), FLOATS(0.49999141693115234375f));
-  odd = floats_plus(r2, FLOATS(8.33471305668354034423828125e-3f), FLOATS(0.16666877269744873046875f));
-  p = floats_plus(r2, floats_plus(r, odd, even), r + 1.0f);
-  e = p * floats_two_to(exponent);
-  e = e * e;
-  return floats_if(a < FLOATS(-104.0f), FLOATS(0), e / (1.0f + e));
+  Floats r[VECTORS], r2[VECTORS], even[VECTORS], odd[VECTORS], p[VECTORS];
+  Whole exponent[VECTORS];
+  EACH r[v] = floats_max(least, floats_min(most, a[v])) * 0.5f;
+  EACH p[v] = floats_floor(floats_plus(r[v], FLOATS(1.44269504088896341f), FLOATS(0.5f)));
+  EACH exponent[v] = __builtin_convertvector(p[v], Whole);
+  EACH r[v] = floats_plus(p[v], FLOATS(2.12194440e-4f), floats_plus(p[v], FLOATS(-0.693359375f), r[v]));
+  EACH r2[v] = r[v] * r[v];
+  EACH even[v] = floats_plus(r2[v], FLOATS(4.1898667812347412109375e-2f), FLOATS(0.49999141693115234375f));
+  EACH odd[v] = floats_plus(r2[v], FLOATS(8.33471305668354034423828125e-3f), FLOATS(0.16666877269744873046875f));
+  EACH p[v] = floats_plus(r2[v], floats_plus(r[v], odd[v], even[v]), r[v] + 1.0f);
+  EACH p[v] = p[v] * floats_two_to(exponent[v]);
+  EACH p[v] = p[v] * p[v];
+  EACH a[v] = floats_if(a[v] < FLOATS(-104.0f), FLOATS(0), p[v] / (1.0f + p[v]));
 }
 
-SIMD_INLINE Floats tanh_floats(Floats a) {
+SIMD_INLINE void tanh_vectors(Floats *a, int count) {
 #ifdef __aarch64__
   const Floats most = FLOATS(8.01773357391357422f);
 #else
   const Floats most = FLOATS(7.90738964080810547f);
 #endif
-  Floats x = floats_if(most < a, most, a), x2, p, q;
-  x = floats_if(x < -most, -most, x);
-  x2 = x * x;
-  p = floats_plus(FLOATS(1.394553628e-8f), x2, FLOATS(2.102733560e-5f));
-  p = floats_plus(p, x2, FLOATS(3.520756727e-3f));
-  p = floats_plus(p, x2, FLOATS(1.340216100e-1f));
-  q = floats_plus(FLOATS(8.015776984e-7f), x2, FLOATS(3.326951409e-4f));
-  q = floats_plus(q, x2, FLOATS(2.597254514e-2f));
-  q = floats_plus(q, x2, FLOATS(4.673548340e-1f));
-  q = floats_plus(q, x2, FLOATS(1));
-  return floats_plus(x2 * x, p, x) / q;
+  Floats x[VECTORS], x2[VECTORS], p[VECTORS], q[VECTORS];
+  EACH x[v] = floats_max(-most, floats_min(most, a[v]));
+  EACH x2[v] = x[v] * x[v];
+  EACH p[v] = floats_plus(FLOATS(1.394553628e-8f), x2[v], FLOATS(2.102733560e-5f));
+  EACH q[v] = floats_plus(FLOATS(8.015776984e-7f), x2[v], FLOATS(3.326951409e-4f));
+  EACH p[v] = floats_plus(p[v], x2[v], FLOATS(3.520756727e-3f));
+  EACH q[v] = floats_plus(q[v], x2[v], FLOATS(2.597254514e-2f));
+  EACH p[v] = floats_plus(p[v], x2[v], FLOATS(1.340216100e-1f));
+  EACH q[v] = floats_plus(q[v], x2[v], FLOATS(4.673548340e-1f));
+  EACH q[v] = floats_plus(q[v], x2[v], FLOATS(1));
+  EACH a[v] = floats_plus(x2[v] * x[v], p[v], x[v]) / q[v];
 }
 
-SIMD_INLINE Floats exp_floats(Floats a) {
+SIMD_INLINE void exp_vectors(Floats *a, int count) {
   const Floats most = FLOATS(88.723f), least = FLOATS(-110.0f);
-  Floats x = floats_if(most < a, most, a), t, m, r, r2, even, odd, p;
-  Whole exponent, first;
-  x = floats_if(x < least, least, x);
-  t = floats_plus(x, FLOATS(1.44269504088896341f), FLOATS(0.5f));
-  exponent = __builtin_convertvector(t, Whole);
-  exponent = exponent + (Whole)(__builtin_convertvector(exponent, Floats) > t);
-  m = __builtin_convertvector(exponent, Floats);
-  r = floats_plus(m, FLOATS(2.12194440e-4f), floats_plus(m, FLOATS(-0.693359375f), x));
-  r2 = r * r;
-  even = floats_plus(r2, FLOATS(1.37449637986719608306884765625e-3f), FLOATS(4.166965186595916748046875e-2f));
-  even = floats_plus(r2, even, FLOATS(0.49999988079071044921875f));
-  odd = floats_plus(r2, FLOATS(8.36894474923610687255859375e-3f), FLOATS(0.16666518151760101318359375f));
-  p = floats_plus(r2, floats_plus(r, odd, even), r + 1.0f);
-  first = exponent >> 1;
-  p = p * floats_two_to(first) * floats_two_to(exponent - first);
-  p = floats_if(p < a, a, p);
-  return floats_if(a < FLOATS(-104.0f), FLOATS(0), p);
+  Floats r[VECTORS], r2[VECTORS], even[VECTORS], odd[VECTORS], p[VECTORS];
+  Whole exponent[VECTORS];
+  EACH r[v] = floats_max(least, floats_min(most, a[v]));
+  EACH p[v] = floats_floor(floats_plus(r[v], FLOATS(1.44269504088896341f), FLOATS(0.5f)));
+  EACH exponent[v] = __builtin_convertvector(p[v], Whole);
+  EACH r[v] = floats_plus(p[v], FLOATS(2.12194440e-4f), floats_plus(p[v], FLOATS(-0.693359375f), r[v]));
+  EACH r2[v] = r[v] * r[v];
+  EACH even[v] = floats_plus(r2[v], FLOATS(1.37449637986719608306884765625e-3f), FLOATS(4.166965186595916748046875e-2f));
+  EACH odd[v] = floats_plus(r2[v], FLOATS(8.36894474923610687255859375e-3f), FLOATS(0.16666518151760101318359375f));
+  EACH even[v] = floats_plus(r2[v], even[v], FLOATS(0.49999988079071044921875f));
+  EACH p[v] = floats_plus(r2[v], floats_plus(r[v], odd[v], even[v]), r[v] + 1.0f);
+  EACH p[v] = p[v] * floats_two_to(exponent[v] >> 1) * floats_two_to(exponent[v] - (exponent[v] >> 1));
+  EACH a[v] = floats_if(a[v] < FLOATS(-104.0f), FLOATS(0), floats_max(a[v], p[v]));
 }
 
+/* The CPU's approximation of 1 / a with a step of Newton's iteration; what is NaN then gets the approximation. */
 SIMD_INLINE Floats inverse_floats(Floats a) {
+#if SIMD_ISA >= 256
+#if SIMD_ISA == 512
+  const __m256 low = _mm256_rcp_ps(_mm512_castps512_ps256((__m512)a)), high = _mm256_rcp_ps(_mm512_extractf32x8_ps((__m512)a, 1));
+  const Floats x = (Floats)_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+#else
+  const Floats x = (Floats)_mm256_rcp_ps((__m256)a);
+#endif
+  const Floats rest = 1.0f - a * x;
+  return floats_if(rest == rest, x + x * rest, x);
+#else
   float v[VL];
   Floats x, rest;
   memcpy(v, &a, sizeof a);
@@ -112,6 +140,7 @@ SIMD_INLINE Floats inverse_floats(Floats a) {
   x = 1.0f / a;
   rest = 1.0f - a * x;
   return floats_if(rest == rest, x + x * rest, x);
+#endif
 }
 
 /* What x * x has lost in x2, from 1 on. */
@@ -128,43 +157,71 @@ SIMD_INLINE Floats square_rest_floats(Floats x, Floats x2) {
 #endif
 }
 
-SIMD_INLINE Floats erfc_floats(Floats v) {
-  const Floats x = floats_if(v < FLOATS(-11.0f), FLOATS(-11.0f), floats_if(v > FLOATS(11.0f), FLOATS(11.0f), v)), x2 = x * x;
-  Floats near = FLOATS(5.61802298761904239654541015625e-04f), e, q, p, d;
-  near = floats_plus(near, x2, FLOATS(-4.91381669417023658752441406250e-03f));
-  near = floats_plus(near, x2, FLOATS(2.67075151205062866210937500000e-02f));
-  near = floats_plus(near, x2, FLOATS(-1.12800106406211853027343750000e-01f));
-  near = floats_plus(near, x2, FLOATS(3.76122951507568359375000000000e-01f));
-  near = floats_plus(near, x2, FLOATS(-1.12837910652160644531250000000e+00f));
-  near = floats_plus(x, near, FLOATS(1));
-  e = exp_floats(-x2);
-  e = floats_plus(-e, square_rest_floats(x, x2), e);
-  q = inverse_floats(x2);
-  p = FLOATS(1.0208116471767425537109375e-01f);
-  p = floats_plus(p, q, FLOATS(4.2920666933059692382812500e-01f));
-  p = floats_plus(p, q, FLOATS(3.2379078865051269531250000e-01f));
-  p = floats_plus(p, q, FLOATS(5.3971976041793823242187500e-02f));
-  d = FLOATS(1.7251677811145782470703125e-02f);
-  d = floats_plus(d, q, FLOATS(3.9137163758277893066406250e-01f));
-  d = floats_plus(d, q, FLOATS(1));
-  d = floats_plus(d, q, FLOATS(6.2173241376876831054687500e-01f));
-  d = floats_plus(d, q, FLOATS(9.5662862062454223632812500e-02f));
-  return floats_if(x2 > FLOATS(1), floats_plus(e, p / (x * d), floats_if(x < FLOATS(0), FLOATS(2), FLOATS(0))), near);
+SIMD_INLINE void erfc_vectors(Floats *a, int count) {
+  Floats x[VECTORS], x2[VECTORS], near[VECTORS], e[VECTORS], q[VECTORS], p[VECTORS], d[VECTORS];
+  EACH x[v] = floats_max(FLOATS(-11.0f), floats_min(FLOATS(11.0f), a[v]));
+  EACH x2[v] = x[v] * x[v];
+  EACH near[v] = floats_plus(FLOATS(5.61802298761904239654541015625e-04f), x2[v], FLOATS(-4.91381669417023658752441406250e-03f));
+  EACH near[v] = floats_plus(near[v], x2[v], FLOATS(2.67075151205062866210937500000e-02f));
+  EACH near[v] = floats_plus(near[v], x2[v], FLOATS(-1.12800106406211853027343750000e-01f));
+  EACH near[v] = floats_plus(near[v], x2[v], FLOATS(3.76122951507568359375000000000e-01f));
+  EACH near[v] = floats_plus(near[v], x2[v], FLOATS(-1.12837910652160644531250000000e+00f));
+  EACH near[v] = floats_plus(x[v], near[v], FLOATS(1));
+  EACH e[v] = -x2[v];
+  exp_vectors(e, count);
+  EACH e[v] = floats_plus(-e[v], square_rest_floats(x[v], x2[v]), e[v]);
+  EACH q[v] = inverse_floats(x2[v]);
+  EACH p[v] = floats_plus(FLOATS(1.0208116471767425537109375e-01f), q[v], FLOATS(4.2920666933059692382812500e-01f));
+  EACH d[v] = floats_plus(FLOATS(1.7251677811145782470703125e-02f), q[v], FLOATS(3.9137163758277893066406250e-01f));
+  EACH p[v] = floats_plus(p[v], q[v], FLOATS(3.2379078865051269531250000e-01f));
+  EACH d[v] = floats_plus(d[v], q[v], FLOATS(1));
+  EACH p[v] = floats_plus(p[v], q[v], FLOATS(5.3971976041793823242187500e-02f));
+  EACH d[v] = floats_plus(d[v], q[v], FLOATS(6.2173241376876831054687500e-01f));
+  EACH d[v] = floats_plus(d[v], q[v], FLOATS(9.5662862062454223632812500e-02f));
+  EACH a[v] = floats_if(x2[v] > FLOATS(1), floats_plus(e[v], p[v] / (x[v] * d[v]), floats_if(x[v] < FLOATS(0), FLOATS(2), FLOATS(0))), near[v]);
 }
 
-SIMD_INLINE Floats gelu_floats(Floats x) { return 0.5f * x * erfc_floats(x * -0.7071067811865476f); }
+SIMD_INLINE void gelu_vectors(Floats *a, int count) {
+  Floats e[VECTORS];
+  EACH e[v] = a[v] * -0.7071067811865476f;
+  erfc_vectors(e, count);
+  EACH a[v] = 0.5f * a[v] * e[v];
+}
+#undef EACH
 
-#define FUNCTION_EIGEN(NAME)                                                                     \
-  static void NAME##_eigen(const float *x, float *y, ptrdiff_t n) {                              \
-    for (ptrdiff_t i = 0; i < n; i += VL) floats_store(y + i, NAME##_floats(floats_load(x + i, n - i)), n - i); \
+#define FUNCTION_EIGEN(NAME)                                                                    \
+  SIMD_INLINE Floats NAME##_floats(Floats a) {                                                  \
+    NAME##_vectors(&a, 1);                                                                      \
+    return a;                                                                                   \
+  }                                                                                             \
+  static void NAME##_eigen(const float *x, float *y, ptrdiff_t n) {                             \
+    Floats a[VECTORS];                                                                          \
+    ptrdiff_t i = 0;                                                                            \
+    for (; i + VECTORS * VL <= n; i += VECTORS * VL) {                                          \
+      for (int v = 0; v < VECTORS; v++) a[v] = floats_load(x + i + v * VL, VL);                 \
+      NAME##_vectors(a, VECTORS);                                                               \
+      for (int v = 0; v < VECTORS; v++) floats_store(y + i + v * VL, a[v], VL);                 \
+    }                                                                                           \
+    for (; i < n; i += VL) floats_store(y + i, NAME##_floats(floats_load(x + i, n - i)), n - i); \
   }
 FUNCTION_EIGEN(logistic)
 FUNCTION_EIGEN(tanh)
 FUNCTION_EIGEN(gelu)
+SIMD_INLINE Floats exp_floats(Floats a) {
+  exp_vectors(&a, 1);
+  return a;
+}
 
 /* y = exp((x - top) * beta) */
 static void exp_scaled_eigen(const float *x, float *y, ptrdiff_t n, float top, float beta) {
-  for (ptrdiff_t i = 0; i < n; i += VL) floats_store(y + i, exp_floats((floats_load(x + i, n - i) - top) * beta), n - i);
+  Floats a[VECTORS];
+  ptrdiff_t i = 0;
+  for (; i + VECTORS * VL <= n; i += VECTORS * VL) {
+    for (int v = 0; v < VECTORS; v++) a[v] = (floats_load(x + i + v * VL, VL) - top) * beta;
+    exp_vectors(a, VECTORS);
+    for (int v = 0; v < VECTORS; v++) floats_store(y + i + v * VL, a[v], VL);
+  }
+  for (; i < n; i += VL) floats_store(y + i, exp_floats((floats_load(x + i, n - i) - top) * beta), n - i);
 }
 
 /* y *= scale; and y = x - a - b */
@@ -204,15 +261,24 @@ static float row_sum_eigen(const float *p, ptrdiff_t n, ptrdiff_t start) {
 
 /* The largest of n >= VL values; 0: a NaN is among them, or it is a zero, whose sign depends on the order. */
 static int row_largest_eigen(const float *x, ptrdiff_t n, float *largest) {
-  Floats top = floats_load(x, VL), v;
+  Floats top = floats_load(x, VL), other = top, v, w;
   Whole nan = top != top;
   int32_t found = 0;
   float best;
-  for (ptrdiff_t i = VL; i < n; i += VL) { /* the last vector ends with the row */
+  ptrdiff_t i = VL;
+  for (; i + 2 * VL <= n; i += 2 * VL) {
+    v = floats_load(x + i, VL);
+    w = floats_load(x + i + VL, VL);
+    nan |= (v != v) | (w != w);
+    top = floats_max(v, top);
+    other = floats_max(w, other);
+  }
+  for (; i < n; i += VL) { /* the last vector ends with the row */
     v = floats_load(x + (i + VL <= n ? i : n - VL), VL);
     nan |= v != v;
-    top = floats_if(v > top, v, top);
+    top = floats_max(v, top);
   }
+  top = floats_max(other, top);
   best = top[0];
   for (int l = 0; l < VL; l++) {
     best = top[l] > best ? top[l] : best;
@@ -331,30 +397,41 @@ SIMD_INLINE void floats_to_halves(void *p, Floats a) {
 #endif
 
 #ifdef FLOATS_OF_HALVES
-SIMD_INLINE Floats logistic_half_floats(Floats x) {
-  const Floats e = FLOATS_AS_HALVES(exp_floats(x)), sum = FLOATS_AS_HALVES(1.0f + e);
-  return floats_if(e == FLOATS(INFINITY), FLOATS(1), e / sum);
+SIMD_INLINE void logistic_half_steps(Floats *a, int count) {
+  Floats e[VECTORS], sum;
+  for (int v = 0; v < count; v++) e[v] = a[v];
+  exp_vectors(e, count);
+  for (int v = 0; v < count; v++) {
+    e[v] = FLOATS_AS_HALVES(e[v]);
+    sum = FLOATS_AS_HALVES(1.0f + e[v]);
+    a[v] = floats_if(e[v] == FLOATS(INFINITY), FLOATS(1), e[v] / sum);
+  }
 }
 
-#define HALVES_EIGEN(NAME, FUNCTION)                                       \
-  static void NAME(const uint16_t *x, uint16_t *y, ptrdiff_t n) {          \
-    ptrdiff_t i = 0;                                                       \
-    uint16_t part[VL] = {0};                                               \
-    for (; i + VL <= n; i += VL) {                                         \
-      const Floats a = FUNCTION(FLOATS_OF_HALVES(x + i));                  \
-      FLOATS_TO_HALVES(y + i, a);                                          \
-    }                                                                      \
-    if (i == n) return;                                                    \
-    memcpy(part, x + i, (size_t)(n - i) * 2);                              \
-    const Floats a = FUNCTION(FLOATS_OF_HALVES(part));                     \
-    FLOATS_TO_HALVES(part, a);                                             \
-    memcpy(y + i, part, (size_t)(n - i) * 2);                              \
+#define HALVES_EIGEN(NAME, FUNCTION)                                                      \
+  static void NAME(const uint16_t *x, uint16_t *y, ptrdiff_t n) {                         \
+    Floats a[VECTORS];                                                                    \
+    ptrdiff_t i = 0;                                                                      \
+    uint16_t part[VL] = {0};                                                              \
+    for (; i + VECTORS * VL <= n; i += VECTORS * VL) {                                    \
+      for (int v = 0; v < VECTORS; v++) a[v] = FLOATS_OF_HALVES(x + i + v * VL);          \
+      FUNCTION(a, VECTORS);                                                               \
+      for (int v = 0; v < VECTORS; v++) FLOATS_TO_HALVES(y + i + v * VL, a[v]);           \
+    }                                                                                     \
+    for (; i < n; i += VL) {                                                              \
+      const size_t size = (size_t)(n - i < VL ? n - i : VL) * 2;                          \
+      memcpy(part, x + i, size);                                                          \
+      a[0] = FLOATS_OF_HALVES(part);                                                      \
+      FUNCTION(a, 1);                                                                     \
+      FLOATS_TO_HALVES(part, a[0]);                                                       \
+      memcpy(y + i, part, size);                                                          \
+    }                                                                                     \
   }
-HALVES_EIGEN(logistic_half_vectors, logistic_half_floats)
+HALVES_EIGEN(logistic_half_vectors, logistic_half_steps)
 #endif
 typedef void (*HalfFunctionEigen)(const uint16_t *, uint16_t *, ptrdiff_t);
 #if SIMD_ISA >= 256
-HALVES_EIGEN(tanh_half_vectors, tanh_floats)
+HALVES_EIGEN(tanh_half_vectors, tanh_vectors)
 static const HalfFunctionEigen logistic_half_eigen = logistic_half_vectors, tanh_half_eigen = tanh_half_vectors;
 #elif defined(FLOATS_OF_HALVES)
 static const HalfFunctionEigen logistic_half_eigen = logistic_half_vectors, tanh_half_eigen = NULL; /* of libm's */
