@@ -68,7 +68,32 @@ cdef extern from *:
       }
       return i;
     }
+    /* One by one, but four are stored at once. */
+    static inline int64_t tflm_cy_s64_f32_blocks(const int64_t *x, float *y, int64_t n) {
+      int64_t i = 0;
+      for (; i + 4 <= n; i += 4) _mm_storeu_ps(y + i, _mm_set_ps((float)x[i + 3], (float)x[i + 2], (float)x[i + 1], (float)x[i]));
+      return i;
+    }
+    /* Integers below 2^51 are the low bits of doubles from 2^52 to 2^53, which 1.5 * 2^52 is the middle of; a block with others goes one by one. */
+    #define TFLM_CY_MIDDLE 6755399441055744.0
+    static inline int64_t tflm_cy_f32_s64_blocks(const float *x, int64_t *y, int64_t n) {
+      const __m256d middle = _mm256_set1_pd(TFLM_CY_MIDDLE);
+      const __m256 reach = _mm256_set1_ps(2251799813685248.0f), size = _mm256_castsi256_ps(_mm256_set1_epi32(INT32_MAX));
+      int64_t i = 0;
+      for (; i + 8 <= n; i += 8) {
+        const __m256 v = _mm256_loadu_ps(x + i), whole = _mm256_round_ps(v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+        if (_mm256_movemask_ps(_mm256_cmp_ps(_mm256_and_ps(v, size), reach, _CMP_LT_OQ)) == 255) { /* no NaN */
+          const __m256d a = _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(whole)), middle);
+          const __m256d b = _mm256_add_pd(_mm256_cvtps_pd(_mm256_extractf128_ps(whole, 1)), middle);
+          _mm256_storeu_si256((__m256i *)(y + i), _mm256_sub_epi64(_mm256_castpd_si256(a), _mm256_castpd_si256(middle)));
+          _mm256_storeu_si256((__m256i *)(y + i + 4), _mm256_sub_epi64(_mm256_castpd_si256(b), _mm256_castpd_si256(middle)));
+        } else for (int k = 0; k < 8; k++) y[i + k] = _mm_cvttss_si64(_mm_set_ss(x[i + k]));
+      }
+      return i;
+    }
     #else
+    static inline int64_t tflm_cy_s64_f32_blocks(const int64_t *x, float *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
+    static inline int64_t tflm_cy_f32_s64_blocks(const float *x, int64_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
     static inline int64_t tflm_cy_s8_blocks(const float *x, int8_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
     static inline int64_t tflm_cy_u16_blocks(const float *x, uint16_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
     static inline int64_t tflm_cy_u32_blocks(const float *x, uint32_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
@@ -81,6 +106,8 @@ cdef extern from *:
     int64_t s8_blocks "tflm_cy_s8_blocks"(const float* x, int8_t* y, int64_t n) noexcept nogil
     int64_t u16_blocks "tflm_cy_u16_blocks"(const float* x, uint16_t* y, int64_t n) noexcept nogil
     int64_t u32_blocks "tflm_cy_u32_blocks"(const float* x, uint32_t* y, int64_t n) noexcept nogil
+    int64_t s64_f32_blocks "tflm_cy_s64_f32_blocks"(const int64_t* x, float* y, int64_t n) noexcept nogil
+    int64_t f32_s64_blocks "tflm_cy_f32_s64_blocks"(const float* x, int64_t* y, int64_t n) noexcept nogil
 
 cdef enum:
     CAST_BLOCK = 256             # values converted at a time; a multiple of every vector block
@@ -338,7 +365,10 @@ cdef inline void whole_to_bool(const Pattern* x, uint8_t* y, int64_t n) noexcept
 
 cdef inline void whole_to_f32(const Integral* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
-    for i in range(n):
+    cdef int64_t done = 0
+    if Integral is int64_t:
+        done = s64_f32_blocks(x, y, n)
+    for i in range(done, n):
         y[i] = <float>x[i]
 
 
@@ -365,7 +395,7 @@ cdef inline void f32_to_s32(const float* x, int32_t* y, int64_t n) noexcept nogi
 
 cdef inline void f32_to_s64(const float* x, int64_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
-    for i in range(n):
+    for i in range(f32_s64_blocks(x, y, n), n):
         y[i] = cut64(x[i])
 
 

@@ -48,6 +48,20 @@ ctypedef fused Number:
     double
 
 
+cdef inline uint8_t shifted_byte(uint8_t a, uint8_t b) noexcept nogil:
+    """a << (b & 7), by additions: machines have no vectors of bytes that are shifted, or multiplied."""
+    cdef uint8_t twice = <uint8_t>(a + a)
+    a = twice if b & 1 else a
+    twice = <uint8_t>(a + a)
+    twice = <uint8_t>(twice + twice)
+    a = twice if b & 2 else a
+    twice = <uint8_t>(a + a)
+    twice = <uint8_t>(twice + twice)
+    twice = <uint8_t>(twice + twice)
+    twice = <uint8_t>(twice + twice)
+    return twice if b & 4 else a
+
+
 cdef inline uint16_t shifted_short(uint16_t a, uint16_t b) noexcept nogil:
     """a << (b & 31), bit by bit of b: machines have no vectors of short values that are shifted by values of their own."""
     a = <uint16_t>(a << 1) if b & 1 else a
@@ -59,7 +73,9 @@ cdef inline uint16_t shifted_short(uint16_t a, uint16_t b) noexcept nogil:
 
 cdef inline Number shifted_left(Number a, Number b) noexcept nogil:
     """One by one: the distance counts modulo 32, the value has 32 bits."""
-    if sizeof(Number) <= 2:
+    if sizeof(Number) == 1:
+        return <Number>(<uint8_t>0 if <uint8_t>b & 0x18 else shifted_byte(<uint8_t>a, <uint8_t>b))
+    if sizeof(Number) == 2:
         return <Number>shifted_short(<uint16_t>a, <uint16_t>b)
     return <Number>(<uint32_t>a << (<uint32_t>b & 31))
 
@@ -72,11 +88,12 @@ cdef inline Number multiplied_left(Number a, Number b) noexcept nogil:
     cdef uint16_t short_distance = <uint16_t>distance
     cdef uint16_t short_product
     cdef uint32_t product, sign
-    if sizeof(Number) <= 2:                      # in 16 bits throughout, for more lanes
+    if sizeof(Number) == 1:
+        return <Number>(<uint8_t>0 if <uint8_t>b & 0xF8 else shifted_byte(<uint8_t>a, <uint8_t>b))
+    if sizeof(Number) == 2:                      # in 16 bits throughout, for more lanes
         short_product = shifted_short(<uint16_t>a, short_distance)
         short_product = <uint16_t>0 if short_distance & 0xE0 else short_product
-        if sizeof(Number) == 2:
-            short_product = <uint16_t>(0 - short_product) if short_distance & 256 else short_product
+        short_product = <uint16_t>(0 - short_product) if short_distance & 256 else short_product
         return <Number>short_product
     product = (<uint32_t>a << min(distance & 255, <uint32_t>31)) & (0 - <uint32_t>((distance & 255) <= 128))
     sign = 0 - (distance >> 8 & 1)

@@ -17,8 +17,8 @@ Source: LiteRT:tflite/kernels/gather.cc, gather_nd.cc, scatter_nd.cc.
 from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.combine cimport ADD, Combine
 from tflm_cy.arithmetic.copy_runs cimport copy_run
-from tflm_cy.arithmetic.nan_order cimport add_runs
 from tflm_cy.arithmetic.strings cimport (
     StringWriter, append_string, begin_strings, has_strings, string_length, strings_head,
 )
@@ -28,6 +28,7 @@ from tflm_cy.graph.tensor cimport (
     count, count_range, is_constant, type_name, type_size,
 )
 from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
+from tflm_cy.ops.combining cimport combine_of
 from tflm_cy.ops.operand cimport accept, adopt_type, index_at, operand, result, want_bytes
 from tflm_cy.schema.option_slots cimport GATHER_AXIS, GATHER_BATCH_DIMS
 from tflm_cy.schema.table cimport table_i32
@@ -47,6 +48,7 @@ cdef struct GatherData:
     int64_t positions            # per batch
     int64_t slice                # bytes of a slice; strings: their number
     int64_t depth                # GATHER_ND, SCATTER_ND: indices per position
+    Combine combine              # SCATTER_ND: what adds an update
     int64_t[MAX_RANK] steps      # and the elements that each of them counts
 
 
@@ -347,12 +349,14 @@ cdef int prepare_scatter_nd(Context context, Node* node) except -1:
         raise ValueError("indices.DimensionsCount() >= 1 was not true, or updates or shape have a wrong rank")
     want_bytes(updates)
     adopt_type(y, updates.type)
-    node.data = context.persistent(sizeof(GatherData))
+    cdef GatherData* data = <GatherData*>context.persistent(sizeof(GatherData))
+    data.combine = combine_of(updates.type)
+    node.data = data
     if not is_constant(shape):
         context.set_dynamic(y)
         node.invoke = scatter_nd_dynamic
         return 0
-    accept(plan_scatter(<GatherData*>node.data, indices, updates, shape, dims))
+    accept(plan_scatter(data, indices, updates, shape, dims))
     context.set_shape(y, shape.dims[0], dims)
     node.invoke = scatter_nd
     return 0
@@ -399,23 +403,6 @@ cdef int scatter_nd_dynamic(Context context, Node* node) noexcept nogil:
     return scatter_nd(context, node)
 
 
-ctypedef fused Addable:
-    float
-    int8_t
-    uint8_t
-    int32_t
-    int64_t
-
-
-cdef inline void add_slice(Addable* y, const Addable* x, int64_t n) noexcept nogil:
-    cdef int64_t i
-    if Addable is float:
-        add_runs(x, y, y, n)
-    else:
-        for i in range(n):
-            y[i] = <Addable>(<unsigned long long>y[i] + <unsigned long long>x[i])
-
-
 cdef int64_t wrapped_offset(const GatherData* data, const Tensor* indices, int64_t i, int64_t elements) noexcept nogil:
     """As `whole_offset`, but an index may be negative as long as the sum is not; the sum wraps at 32 bits."""
     cdef uint32_t offset = 0
@@ -434,9 +421,9 @@ cdef int scatter_nd(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     cdef int64_t elements = count(y)
     cdef int64_t size = type_size(y.type)
-    cdef int64_t i, j, offset
+    cdef int64_t i, offset
     cdef char* to
-    cdef const char* add
+    cdef const char* update
     if y.bytes > 0:
         memset(y.data, 0, y.bytes)
     for i in range(data.positions):
@@ -444,18 +431,11 @@ cdef int scatter_nd(Context context, Node* node) noexcept nogil:
         if offset < 0:
             return context.fail_with(b"scatter_nd index out of bounds (slice %ld of %ld)", i, data.positions)
         to = <char*>y.data + offset * size
-        add = <const char*>updates.data + i * data.slice * size
-        if y.type == FLOAT32:
-            add_slice(<float*>to, <const float*>add, data.slice)
-        elif y.type == INT32:
-            add_slice(<int32_t*>to, <const int32_t*>add, data.slice)
-        elif y.type == INT64:
-            add_slice(<int64_t*>to, <const int64_t*>add, data.slice)
-        elif y.type == BOOL:
-            for j in range(data.slice):
-                to[j] = to[j] != 0 or add[j] != 0
+        update = <const char*>updates.data + i * data.slice * size
+        if y.type == FLOAT32:                              # of two NaN the update's stays
+            data.combine(ADD, update, 1, to, 1, to, 1, data.slice)
         else:
-            add_slice(<uint8_t*>to, <const uint8_t*>add, data.slice)
+            data.combine(ADD, to, 1, update, 1, to, 1, data.slice)
     return 0
 
 

@@ -94,6 +94,7 @@ static void lookup_bytes_shuffled(const void *params, const void *x, void *y, in
         const vb first = _mm256_broadcastsi128_si256(parts[k]), second = _mm256_broadcastsi128_si256(parts[8 + k]);
         _Pragma("GCC unroll 2") for (int j = 0; j < 2; j++) {
           out[j] = vb_xor(out[j], vb_xor(_mm256_shuffle_epi8(first, low[j]), _mm256_shuffle_epi8(second, high[j])));
+          SIMD_KEEP(out[j]); /* the compiler would keep all terms, and add them up as a tree */
           low[j] = _mm256_subs_epi8(low[j], sixteen);
           high[j] = _mm256_subs_epi8(high[j], sixteen);
         }

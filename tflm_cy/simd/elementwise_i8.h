@@ -309,7 +309,39 @@ static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_si
 #else
 FOLD_COLUMNS(wide_sum_s8, int8_t, uint32_t, FOLD_SUM, VB, 32)
 FOLD_COLUMNS(wide_sum_u8, uint8_t, uint32_t, FOLD_SUM, VB, 32)
+#if SIMD_ISA == 256
+/* t = sums and VB columns of at most 128 rows: two rows side by side become sums of 16 bits. */
+SIMD_INLINE void sum_strip8(const uint8_t *x, int64_t rows, int64_t step, const int is_signed, const int32_t *sums, int32_t *t) {
+  const __m256i ones = _mm256_set1_epi8(1), none = _mm256_setzero_si256();
+  __m256i low = none, high = none;
+  for (int64_t r = 0; r < rows; r += 2) {
+    const __m256i a = vb_load(x + r * step), b = r + 1 < rows ? vb_load(x + (r + 1) * step) : none;
+    const __m256i left = _mm256_unpacklo_epi8(a, b), right = _mm256_unpackhi_epi8(a, b);
+    low = _mm256_add_epi16(low, is_signed ? _mm256_maddubs_epi16(ones, left) : _mm256_maddubs_epi16(left, ones));
+    high = _mm256_add_epi16(high, is_signed ? _mm256_maddubs_epi16(ones, right) : _mm256_maddubs_epi16(right, ones));
+  }
+  vi_store(t, vi_add(vi_load(sums), _mm256_cvtepi16_epi32(_mm256_castsi256_si128(low))));
+  vi_store(t + 8, vi_add(vi_load(sums + 8), _mm256_cvtepi16_epi32(_mm256_castsi256_si128(high))));
+  vi_store(t + 16, vi_add(vi_load(sums + 16), _mm256_cvtepi16_epi32(_mm256_extracti128_si256(low, 1))));
+  vi_store(t + 24, vi_add(vi_load(sums + 24), _mm256_cvtepi16_epi32(_mm256_extracti128_si256(high, 1))));
+}
+SIMD_INLINE void sum_strips8(const uint8_t *x, int64_t rows, int64_t columns, const int is_signed, int32_t *sums) {
+  int32_t last[VB];
+  sum_strip8(x + columns - VB, rows, columns, is_signed, sums + columns - VB, last);
+  for (int64_t c = 0; c + VB < columns; c += VB) sum_strip8(x + c, rows, columns, is_signed, sums + c, sums + c);
+  memcpy(sums + columns - VB, last, sizeof last);
+}
+#endif
 static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_signed, int32_t *sums) {
+#if SIMD_ISA == 256
+  const int64_t together = columns > 4 * VB ? rows_together(rows, columns) : 128;
+  for (; columns >= VB && rows > 0; rows -= together, x += together * columns) {
+    const int64_t n = rows < together ? rows : together;
+    if (is_signed) sum_strips8(x, n, columns, 1, sums);
+    else sum_strips8(x, n, columns, 0, sums);
+  }
+  if (rows <= 0) return;
+#endif
   (is_signed ? wide_sum_s8_columns : wide_sum_u8_columns)(x, rows, columns, sums);
 }
 #endif
@@ -317,9 +349,16 @@ static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_si
 /* From VB - n on, n bytes are set and then VB - n are not; from VB + n on, n bytes that are not set come first and n set ones behind them. */
 static const uint8_t sum_masks8[3 * VB] = {[0 ... VB - 1] = 255, [2 * VB ... 3 * VB - 1] = 255};
 
+/* a + the sums of some bytes without a sign, in lanes of 32 bits that add up to the sum of all. */
+#if SIMD_ISA == 256
+SIMD_INLINE vi vi_add_bytes(vi a, vb v) { return vi_add(a, _mm256_sad_epu8(v, _mm256_setzero_si256())); }
+#else
+SIMD_INLINE vi vi_add_bytes(vi a, vb v) { return vi_dot4(a, v, vb_set1(1)); }
+#endif
+
 /* Rows that are shorter than a vector are read with what follows them. */
 static void sum_each_row8(const uint8_t *x, int64_t rows, int64_t n, int is_signed, int32_t *sums) {
-  const vb ones = vb_set1(1), flip = vb_set1(value_flip(is_signed));
+  const vb flip = vb_set1(value_flip(is_signed));
   const int64_t rest = n % VB;
   const vb some = vb_load(sum_masks8 + (n < VB ? VB - rest : VB + rest));
   const uint32_t offset = (uint32_t)value_offset(is_signed) * (uint32_t)n;
@@ -328,13 +367,13 @@ static void sum_each_row8(const uint8_t *x, int64_t rows, int64_t n, int is_sign
     vi a = vi_set1(0), b = a, c = a, d = a;
     int64_t i = 0;
     for (; i + 4 * VB <= n; i += 4 * VB) {
-      a = vi_dot4(a, vb_xor(vb_load(x + i), flip), ones);
-      b = vi_dot4(b, vb_xor(vb_load(x + i + VB), flip), ones);
-      c = vi_dot4(c, vb_xor(vb_load(x + i + 2 * VB), flip), ones);
-      d = vi_dot4(d, vb_xor(vb_load(x + i + 3 * VB), flip), ones);
+      a = vi_add_bytes(a, vb_xor(vb_load(x + i), flip));
+      b = vi_add_bytes(b, vb_xor(vb_load(x + i + VB), flip));
+      c = vi_add_bytes(c, vb_xor(vb_load(x + i + 2 * VB), flip));
+      d = vi_add_bytes(d, vb_xor(vb_load(x + i + 3 * VB), flip));
     }
-    for (; i + VB <= n; i += VB) a = vi_dot4(a, vb_xor(vb_load(x + i), flip), ones);
-    if (rest) b = vi_dot4(b, vb_and(vb_xor(vb_load(x + (n < VB ? 0 : n - VB)), flip), some), ones);
+    for (; i + VB <= n; i += VB) a = vi_add_bytes(a, vb_xor(vb_load(x + i), flip));
+    if (rest) b = vi_add_bytes(b, vb_and(vb_xor(vb_load(x + (n < VB ? 0 : n - VB)), flip), some));
     sums[r] = (int32_t)((uint32_t)sums[r] + (uint32_t)vi_sum(vi_add(vi_add(a, b), vi_add(c, d))) - offset);
   }
   for (; r < rows; r++, x += n)

@@ -19,9 +19,12 @@
     enum { L = (BYTES) / sizeof(T) }; \
     A t[L]; \
     int64_t i = L; \
-    FOLD_EACH(L) t[k] = (A)x[k]; \
+    if (sizeof(T) == sizeof(A)) memcpy(t, x, sizeof t); /* in one piece, which is read again as one */ \
+    else FOLD_EACH(L) t[k] = (A)x[k]; \
     for (; i + L <= n; i += L) FOLD_EACH(L) t[k] = STEP(t[k], (A)x[i + k]); \
-    if (i < n) { \
+    if (L <= 8) { \
+      for (; i < n; i++) one = STEP(one, (A)x[i]); \
+    } else if (i < n) { \
       const T *last = x + n - L; \
       const A seen = (A)(i - (n - L)); \
       FOLD_EACH(L) { \

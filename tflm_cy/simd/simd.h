@@ -182,6 +182,8 @@ SIMD_INLINE void vb_scatter_part(uint8_t *p, ptrdiff_t step, vb a, const int pie
 #elif SIMD_ISA == 256 /* ----------------------------------------------------------------------------------------- AVX2 and FMA */
 #include <immintrin.h>
 
+#include "store_part.h"
+
 enum { VL = 8, VB = 32 };
 typedef __m256 vf;
 typedef __m256i vi;
@@ -195,29 +197,7 @@ SIMD_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
 SIMD_INLINE void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
 SIMD_INLINE vf vf_load_part(const float *p, ptrdiff_t n) { return _mm256_maskload_ps(p, simd_first(n)); }
 SIMD_INLINE vf vf_permute(vf a, vi order) { return _mm256_permutevar8x32_ps(a, order); }
-SIMD_INLINE void vf_store_part(float *p, vf a, ptrdiff_t n) { /* a masked store takes some CPUs as long as a dozen others */
-  __m128 left = _mm256_castps256_ps128(a);
-  if (n <= 0) return;
-  if (n >= VL) {
-    _mm256_storeu_ps(p, a);
-    return;
-  }
-  if (n & 4) {
-    _mm_storeu_ps(p, left);
-    left = _mm256_extractf128_ps(a, 1);
-    p += 4;
-  }
-  if (n & 2) {
-    const double two = _mm_cvtsd_f64(_mm_castps_pd(left)); /* p may be any address: vb_store_part */
-    memcpy(p, &two, 8);
-    left = _mm_movehl_ps(left, left);
-    p += 2;
-  }
-  if (n & 1) {
-    const float one = _mm_cvtss_f32(left);
-    memcpy(p, &one, 4);
-  }
-}
+SIMD_INLINE void vf_store_part(float *p, vf a, ptrdiff_t n) { tflm_cy_store_part(p, a, n); }
 SIMD_INLINE vf vf_set1(float x) { return _mm256_set1_ps(x); }
 SIMD_INLINE vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
 SIMD_INLINE vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }

@@ -38,7 +38,7 @@ cdef extern from *:
     typedef float tflm_cy_f32x8 __attribute__((vector_size(4 * tflm_cy_lanes)));
     typedef int32_t tflm_cy_i32x8 __attribute__((vector_size(4 * tflm_cy_lanes)));
     #ifdef __AVX2__
-    #include <immintrin.h>
+    #include "store_part.h"
     #endif
     #ifdef TFLM_CY_SIXTEEN
     static inline tflm_cy_f32x8 tflm_cy_splat8(float v) { return (tflm_cy_f32x8)_mm512_set1_ps(v); }
@@ -94,7 +94,7 @@ cdef extern from *:
     static inline tflm_cy_f32x8 tflm_cy_load_part8(const float *p, ptrdiff_t n) {
       return (tflm_cy_f32x8)_mm256_maskload_ps(p, tflm_cy_first(n));
     }
-    static inline void tflm_cy_store_part8(float *p, tflm_cy_f32x8 v, ptrdiff_t n) { _mm256_maskstore_ps(p, tflm_cy_first(n), (__m256)v); }
+    static inline void tflm_cy_store_part8(float *p, tflm_cy_f32x8 v, ptrdiff_t n) { tflm_cy_store_part(p, (__m256)v, n); }
     static inline tflm_cy_f32x8 tflm_cy_fma8(tflm_cy_f32x8 a, tflm_cy_f32x8 b, tflm_cy_f32x8 c) {
       return (tflm_cy_f32x8)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
     }
