@@ -25,6 +25,8 @@ cdef extern from "elementwise_i8.h" nogil:
     void quantize_u8(const void* params, const void* x, void* y, int64_t n) noexcept
     void dequantize_s8(const void* params, const void* x, void* y, int64_t n) noexcept
     void dequantize_u8(const void* params, const void* x, void* y, int64_t n) noexcept
+
+cdef extern from "image_i8.h" nogil:
     void sum_rows8(const uint8_t* x, int64_t rows, int64_t columns, bint is_signed, int32_t* sums) noexcept
     void sum_each_row8(const uint8_t* x, int64_t rows, int64_t columns, bint is_signed, int32_t* sums) noexcept
     void average_sums8(const int32_t* sums, float scale, float offset, bint is_signed, uint8_t* y, int64_t n) noexcept

@@ -30,8 +30,10 @@ cdef inline void largest_rows(
     cdef int64_t pixel = p.channels
     cdef int64_t line = p.width * pixel
     cdef bint separable = is_separable(p)
+    cdef bint narrow = p.kernel_width == 1 and p.stride_width == 1       # the windows of a row are as one of all its channels
     cdef int64_t row
     cdef int32_t oh
+    cdef Taps t
     cdef const uint8_t* image
     if p.channels == 0:
         return
@@ -39,11 +41,13 @@ cdef inline void largest_rows(
     for row in range(first, end):
         oh = <int32_t>(row % p.out_height)
         image = x + row / p.out_height * p.height * line
-        if separable:
+        t = taps_at(p, oh, 0)
+        if narrow and tap_count(t) > 0 and p.pad_left == 0:
+            fast.largest(image + t.top * line, t.bottom - t.top, line, 1, line, is_signed, p.low, p.high, 1, 0, y)
+        elif separable:
             largest_row(fast, p, is_signed, nothing, image, oh, y)
-            y += p.out_width * pixel
-            continue
-        largest_windows(fast, p, is_signed, nothing, image, line, 0, oh, 0, p.out_width, y)
+        else:
+            largest_windows(fast, p, is_signed, nothing, image, line, 0, oh, 0, p.out_width, y)
         y += p.out_width * pixel
 
 
