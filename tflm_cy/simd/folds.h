@@ -125,7 +125,6 @@ enum { FOLD_FEW = 256 }; /* bytes of a row that has a few vectors */
 
 #define FOLD_ROWS(NAME, T, STEP, AGAIN, NEUTRAL, MOST) \
   FOLD_LANES(NAME, T, T, STEP, AGAIN, NEUTRAL, MOST) \
-  FOLD_LANES(NAME, T, T, STEP, AGAIN, NEUTRAL, 16) \
   FOLD_GROUPS(NAME, T, STEP, AGAIN, NEUTRAL) \
   static void NAME##_rows(const void *at_x, int64_t rows, int64_t n, void *at_a) { \
     const T *restrict x = at_x; \
@@ -135,8 +134,6 @@ enum { FOLD_FEW = 256 }; /* bytes of a row that has a few vectors */
     x += r * n; \
     if (bytes >= MOST) { \
       for (; r < rows; r++, x += n) a[r] = NAME##_##MOST(a[r], x, n); \
-    } else if (bytes >= 16) { \
-      for (; r < rows; r++, x += n) a[r] = NAME##_16(a[r], x, n); \
     } else FOLD_SHORT(NAME, T, STEP) \
   }
 
@@ -168,7 +165,6 @@ SIMD_INLINE int64_t rows_together(int64_t rows, int64_t bytes) {
   FOLD_STRIPS(NAME, T, A, STEP, MOST) \
   FOLD_STRIPS(NAME, T, A, STEP, MORE) \
   FOLD_STRIPS(NAME, T, A, STEP, 16) \
-  FOLD_STRIPS(NAME, T, A, STEP, 8) \
   SIMD_INLINE void NAME##_block(const T *restrict x, int64_t rows, int64_t n, A *restrict a) { \
     const int64_t bytes = n * (int64_t)sizeof(T); \
     if (bytes >= MOST) { \
@@ -177,8 +173,6 @@ SIMD_INLINE int64_t rows_together(int64_t rows, int64_t bytes) {
       NAME##_strips_##MORE(x, rows, n, a); \
     } else if (bytes >= 16) { \
       NAME##_strips_16(x, rows, n, a); \
-    } else if (sizeof(T) == 1 && bytes >= 8) { \
-      NAME##_strips_8(x, rows, n, a); \
     } else { \
       for (int64_t c = 0; c < n; c++) { \
         A one = a[c]; \

@@ -11,6 +11,7 @@ cdef extern from "float32.h" nogil:
     UnaryKernel rsqrt_run32
     enum:
         ROOTS_OF32
+        SIMD_ISA
 
 
 cdef void abs_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
@@ -62,8 +63,9 @@ cdef void fill_unary_f32(UnaryF32Kernels* table) noexcept:
     table.round_nearest = round_nearest_run32
     table.sin = sin_run32
     table.cos = cos_run32
-    table.elu_avx2 = elu_avx2_run32
-    table.logistic_avx2 = logistic_avx2_run32
+    if SIMD_ISA == 256:          # for other machines the definition does
+        table.elu_avx2 = elu_avx2_run32
+        table.logistic_avx2 = logistic_avx2_run32
     table.roots_of = ROOTS_OF32
     table.sqrt = sqrt_run32
     table.rsqrt = rsqrt_run32
