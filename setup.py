@@ -12,7 +12,7 @@ source, so that an operator registers by existing and is imported only when a mo
 modules.
 
     CC=clang pip install .                  # any compiler that takes GCC's flags; each flag is tried before it is used
-    TFLM_CY_SANITIZE=1 pip install -e .     # AddressSanitizer and UndefinedBehaviorSanitizer
+    TFLM_CY_SANITIZE=1 pip install -e .     # AddressSanitizer and UndefinedBehaviorSanitizer; thread: ThreadSanitizer
     TFLM_CY_EMULATE=vnni pip install -e .   # kernels that this CPU has not, slowly, to test them: those of AVX-VNNI by AVX2;
                                             # avx512 by AVX2 too, over SIMDe's headers (CPATH=DIR, if DIR/simde/x86 holds them);
                                             # amx in C, over AVX-512. Several: vnni,avx512,amx
@@ -40,11 +40,13 @@ if int(setuptools.__version__.partition(".")[0]) < 77:  # it would stop at pypro
     raise SystemExit(f"setuptools 77 or newer is needed to read pyproject.toml; this is {setuptools.__version__}")
 
 PACKAGE = Path("tflm_cy")
-SANITIZE = bool(os.environ.get("TFLM_CY_SANITIZE"))
+SANITIZE = os.environ.get("TFLM_CY_SANITIZE", "")
 EMULATE = [name for name in os.environ.get("TFLM_CY_EMULATE", "").split(",") if name]
 for emulated in EMULATE:
     if emulated not in ("vnni", "avx512", "amx"):
         raise SystemExit(f"TFLM_CY_EMULATE takes vnni, avx512 and amx, not {emulated!r}")
+if SANITIZE and SANITIZE not in flags.SANITIZERS:
+    raise SystemExit(f"TFLM_CY_SANITIZE takes {' and '.join(flags.SANITIZERS)}, not {SANITIZE!r}")
 # Of the machine that is built for, which another one may do.
 MACHINE = re.split(r"[-.]", sysconfig.get_platform())[-1].lower()
 MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(MACHINE, MACHINE)
@@ -188,7 +190,7 @@ class LinkedBuild(build_ext):
         if self.editable_mode:  # a temporary directory would forget what was compiled
             self.build_temp = f"build/temp.{self.plat_name}-{sys.implementation.cache_tag}"
         if SANITIZE:
-            self.build_temp += "-sanitized"
+            self.build_temp += {"1": "-sanitized"}.get(SANITIZE, f"-{SANITIZE}-sanitized")
         self.build_temp += "".join(f"-{name}" for name in EMULATE)
 
     def build_extension(self, ext):
@@ -200,7 +202,7 @@ class LinkedBuild(build_ext):
             objects = self.compile_all(sources)
         finally:
             self.records.save()
-        link = ["-fsanitize=address,undefined"] if SANITIZE else self.cc.linked(flags.LINK)
+        link = [flags.SANITIZERS[SANITIZE][0]] if SANITIZE else self.cc.linked(flags.LINK)
         target = self.get_ext_fullpath(ext.name)
         key = self.records.key(objects, self.cc.identity, link)
         if self.force or not self.records.is_fresh(target, key):
@@ -243,7 +245,10 @@ class LinkedBuild(build_ext):
                 raise SystemExit(
                     f"{self.cc.compile_command[0]} does not take {flag}: GCC, clang and zig cc do (CC=clang pip install .)"
                 )
-        self.common = list(flags.SANITIZE) if SANITIZE else [*flags.REQUIRED, *self.cc.taken(flags.COMPILE)]
+        if SANITIZE:
+            self.common = [*flags.SANITIZE, *flags.SANITIZERS[SANITIZE]]
+        else:
+            self.common = [*flags.REQUIRED, *self.cc.taken(flags.COMPILE)]
         self.common += self.cc.of_machine(MACHINE)
         self.warnings = self.cc.taken(flags.WARNINGS)  # which make no other object
         self.common += [f"-DTFLM_CY_EMULATE_{name.upper()}" for name in EMULATE]

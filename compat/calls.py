@@ -62,6 +62,7 @@ class Program:
         self.ready = False  # no allocation is due; None: nobody knows
         self.readable = True  # no call has failed that leaves shapes and memory as they come
         self.fresh = True  # nothing has been allocated
+        self.refused = False  # the last allocation was: what was shaped for it has no memory
         self.held = []
         self.said = ""  # by TensorFlow so far: it goes on telling
 
@@ -88,11 +89,13 @@ class Program:
         try:
             self.interpreter.allocate_tensors()
         except Exception:
-            self.readable = self.fed = self.ran = self.ready = False
+            if not self.held:  # else the call was, before it did anything
+                self.ready, self.refused = False, True
             raise
         if not self.ready or not self.readable:
             self.fed = self.ran = False
         self.ready = self.readable = True
+        self.refused = False
 
     def resize_tensor_input(self, place, kind, strict=False):
         details = self.interpreter.get_input_details()[place]
@@ -216,7 +219,7 @@ class Program:
             return False
         if self.model["buffers"][tensors[index]["buffer"]]["data"] is not None and not tensors[index]["is_variable"]:
             return True
-        return self.ran and bool(self.case.options.get(KEEP)) and index in self._shown()
+        return self.ran and not self.refused and bool(self.case.options.get(KEEP)) and index in self._shown()
 
     def _shown(self):
         """Tensors that the main graph's nodes write. Where there are delegates, those that the delegates show; constants that a delegate

@@ -112,10 +112,22 @@ def lacks_room_for_sums(case):
     return False
 
 
-def multiplies_too_little(case):
-    """A DEPTHWISE_CONV_2D has more output channels than its depth_multiplier makes of the image's."""
+def _channels_made(case):
+    """Of each DEPTHWISE_CONV_2D: the output channels that its depth_multiplier makes of the image's, and those of its filter."""
     for _, graph, node in _nodes(case, "DEPTHWISE_CONV_2D"):
         image, filters = (_shape(graph["tensors"][t])[-1] for t in node["inputs"][:2])
-        if image * node["builtin_options"][1]["depth_multiplier"] < filters:
-            return True
-    return False
+        yield image * node["builtin_options"][1]["depth_multiplier"], filters
+
+
+def multiplies_too_little(case):
+    """A DEPTHWISE_CONV_2D has more output channels than its depth_multiplier makes of the image's."""
+    return any(made < filters for made, filters in _channels_made(case))
+
+
+def multiplies_otherwise(case):
+    """A DEPTHWISE_CONV_2D has other output channels than its depth_multiplier makes of the image's.
+
+    The reference kernels of int16x8 and of dynamic range compute the place of a value from it: they write across the end of the output,
+    or leave values of it unwritten.
+    """
+    return any(made != filters for made, filters in _channels_made(case))

@@ -31,6 +31,14 @@ CRASHES = (
     ),
     *(
         Crash(
+            f"DEPTHWISE_CONV_2D/{dtype}/other multiplier*#*",
+            "a depth_multiplier that is too large for the shapes: the kernel of DEPTHWISE_CONV_2D writes across the end of the output",
+            TENSORFLOW,
+        )
+        for dtype in ("int16x8", "hybrid_i8")
+    ),
+    *(
+        Crash(
             cases,
             "the optimized int8 kernel of DEPTHWISE_CONV_2D divides the work by an output without elements",
             TENSORFLOW,

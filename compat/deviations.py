@@ -6,7 +6,7 @@ side that decides); without modes it holds for all, with a text only for cases w
 that is there. Keep them narrow: an entry that fits too much hides faults.
 """
 
-from .causes import multiplies_nothing, multiplies_too_little
+from .causes import multiplies_nothing, multiplies_otherwise, multiplies_too_little
 from .deviation import Deviation
 from .odd_files import ODD_FILES
 from .out_of_shape import OUT_OF_SHAPE
@@ -93,13 +93,26 @@ DEVIATIONS = (
         )
         for op in ("CONV_2D", "DEPTHWISE_CONV_2D")
     ),
-    Deviation(
-        "DEPTHWISE_CONV_2D/*/other multiplier*#*",
-        "invoke ?, output 0: *",
-        "a depth_multiplier that is too small for the shapes is not looked at, as by the other kernels; TensorFlow's delegate reads more "
-        "channels than there are",
-        DEFAULT,
-        cause=multiplies_too_little,
+    *(
+        Deviation(
+            f"DEPTHWISE_CONV_2D/{dtype}/other multiplier*#*",
+            "invoke ?, output 0: *",
+            "a depth_multiplier that is too small for the shapes is not looked at, as by the other kernels; TensorFlow's delegate "
+            "reads more channels than there are",
+            DEFAULT,
+            cause=multiplies_too_little,
+        )
+        for dtype in ("float32", "int8", "uint8")
+    ),
+    *(
+        Deviation(
+            f"DEPTHWISE_CONV_2D/{dtype}/other multiplier*#*",
+            "invoke ?, output 0: *",
+            "a depth_multiplier that does not fit the shapes is not looked at, as by the other kernels; TensorFlow's kernel writes "
+            "across the end of the output, or leaves values of it unwritten",
+            cause=multiplies_otherwise,
+        )
+        for dtype in ("int16x8", "hybrid_i8")
     ),
     Deviation(
         "SPLIT/float32/not divisible#*",
@@ -312,10 +325,33 @@ DEVIATIONS = (
         "ok  <>  raised RuntimeError in invoke: TFLite_Detection_PostProcess: scores and anchors are not those of *",
         "scores or anchors of fewer boxes are refused; TensorFlow reads what lies behind them",
     ),
+    *(
+        Deviation(
+            "SLICE/*/larger in the file, program, *#*",
+            difference,
+            "a part has the shape that it has; TensorFlow keeps a larger one that the file gives",
+        )
+        for difference in ("{name: *  <>  {name: *", "1; *  <>  1; *")
+    ),
     Deviation(
-        "SLICE/*/larger in the file, program, *#*",
-        "{name: *  <>  {name: *",
-        "a part has the shape that it has; TensorFlow keeps a larger one that the file gives",
+        "MATRIX_SET_DIAG/*, program, *#*",
+        "ok  <>  raised RuntimeError in invoke: the diagonals have *",
+        "fewer diagonals than matrices are refused; TensorFlow reads what lies behind them",
+    ),
+    Deviation(
+        "NumericVerify/*/constant, program, *#*",
+        "invoke ?, output 0: float32 *",
+        "what a constant gives is computed again after an allocation; TensorFlow keeps what it gave with the first reference of all",
+    ),
+    Deviation(
+        "STRIDED_SLICE/*/fed, program, *#*",
+        "ok  <>  raised RuntimeError in invoke: StridedSlice: there are fewer strides than indices*",
+        "fewer strides than indices are refused; TensorFlow reads what lies behind them",
+    ),
+    Deviation(
+        "NumericVerify/*, program, *#*",
+        "ok  <>  raised RuntimeError in invoke: NumericVerify: * reference values for *",
+        "fewer reference values than values are refused; TensorFlow reads what lies behind them",
     ),
     *ODD_FILES,
     *OUT_OF_SHAPE,

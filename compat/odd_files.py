@@ -366,6 +366,10 @@ ODD_FILES = (
             "leave memory that nobody wrote",
         )
         for op in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
-        for stage, text in (("invoke", "types "), ("allocate_tensors", "bias has type INT64"))
+        for stage, text in (
+            ("invoke", "types "),
+            ("run_signature", "types "),
+            ("allocate_tensors", "bias has type INT64"),
+        )
     ),
 )

@@ -55,11 +55,6 @@ OUT_OF_SHAPE = (
                 "parts that do not come out even are refused; TensorFlow's delegate runs on memory that is not the tensors', or dies",
             ),
             (
-                "QUANTIZE/*/per channel",
-                "QUANTIZE: * scales ",
-                "more scales than channels are refused; TensorFlow mixes them up",
-            ),
-            (
                 "REVERSE_SEQUENCE/*",
                 "*seq_lengths",
                 "lengths beyond the sequence are refused; TensorFlow looks at the first one only",

@@ -255,7 +255,7 @@ cdef class Core:
         if strict:
             check_strict(g, i, rank, dims)
         g.resize_tensor(i, rank, dims)
-        g.ready = g.ready and (g.tensors[i].type == STRING or g.tensors[i].bytes > 0)     # without memory any shape is a new one
+        g.ready = g.ready and (i in g.written_strings if g.tensors[i].type == STRING else g.tensors[i].bytes > 0)   # without memory any is new
         return 0
 
     def reset_variables(self):

@@ -60,15 +60,13 @@ WARNINGS += [
 ]
 # Each is for one linker or another.
 LINK = [["-Wl,--strip-all"], ["-Wl,-z,noseparate-code"], ["-Wl,-x"], ["-lm"]]
-# Without the checks at each pointer that AddressSanitizer makes, too, and with line numbers alone: a build takes half the time.
-SANITIZE = [
-    "-O1",
-    "-g1",
-    *REQUIRED,
-    "-fsanitize=address,undefined",
-    "-fno-sanitize=null,object-size",
-    "-fno-omit-frame-pointer",
-]
+# With line numbers alone: a build takes half the time.
+SANITIZE = ["-O1", "-g1", *REQUIRED, "-fno-omit-frame-pointer"]
+# The value of TFLM_CY_SANITIZE -> what it wants, what is linked with first. The checks at each pointer are AddressSanitizer's, too.
+SANITIZERS = {
+    "1": ["-fsanitize=address,undefined", "-fno-sanitize=null,object-size"],
+    "thread": ["-fsanitize=thread"],
+}
 SANITIZE_KERNELS = ["-O1", "-fno-sanitize=undefined"]
 
 AVX2 = ["-mavx2", "-mfma"]

@@ -84,7 +84,7 @@ _COMMON = ("random", "per channel", "special", "zero batch", "pointwise")
 @cases("DEPTHWISE_CONV_2D", dtypes=("float32", "int8", "int16x8"), variants=("no bias",))
 @cases("CONV_2D", dtypes=("float32", "int8"), variants=("no bias",))
 @cases("DEPTHWISE_CONV_2D", dtypes=("float32", "int8", "hybrid_i8"), variants=("narrow",))
-@cases("DEPTHWISE_CONV_2D", dtypes=("float32", "int8", "uint8"), variants=("other multiplier",))
+@cases("DEPTHWISE_CONV_2D", dtypes=("float32", "int8", "uint8", "int16x8", "hybrid_i8"), variants=("other multiplier",))
 def convolution(d):
     dtype, weight_type = _ACTIVATION_TYPE.get(d.dtype, d.dtype), _WEIGHT_TYPE.get(d.dtype, d.dtype)
     window = Window.draw(d)

@@ -181,9 +181,11 @@ def where(d):
 
 
 @cases("TOPK_V2", dtypes=("float32", "int8", "uint8", "int32", "int64"), variants=("random", "ties"))
+@cases("TOPK_V2", dtypes=("float32",), variants=("special all",))
 def topk(d):
-    x = d.tensor(d.rows(d.between(0, 2), 3, 9))
-    k = np.array(d.between(1, x.shape[-1]), np.int32)
+    """All of a row are sorted by another algorithm than some: "all"."""
+    x = d.tensor(d.rows(d.between(0, 2), 3, 9) if "all" not in d.variant else [d.between(1, 3), d.between(2, 99)])
+    k = np.array(x.shape[-1] if "all" in d.variant else d.between(1, x.shape[-1]), np.int32)
     shape = [*x.shape[:-1], int(k)]
     model = Model.single("TOPK_V2", [x, Tensor.constant(k)], [d.tensor(shape, like=x), Tensor(shape, "int32")], 2)
 

@@ -33,13 +33,15 @@ def _blocks_kept(d, rows, columns, block):
 @cases(
     "DENSIFY",
     dtypes=("float32", "float16", "int8"),
-    variants=("rows", "blocks", "ragged blocks", "short indices", "image", "used"),
+    variants=("rows", "blocks", "ragged blocks", "narrow blocks", "short indices", "image", "used"),
 )
 def densify(d):
     """The dense constant is the output; in the variant "used" it is (made float32 and) added to an input."""
     rows, columns, block = d.between(1, 7), 4 * d.between(1, 5), 4
     if d.variant == "ragged blocks":
         columns += d.between(-3, 3)
+    if d.variant == "narrow blocks":
+        columns = d.between(1, 3)
     keep = _blocks_kept(d, rows, columns, block)
     values = d.rng.integers(1, 100, (rows, columns)).astype(d.dtype)
     if d.variant.endswith("blocks"):
@@ -80,7 +82,7 @@ def densify(d):
 
 
 @cases("FULLY_CONNECTED", dtypes=("int8", "float32"), variants=("sparse blocks", "sparse per channel", "sparse rows"))
-@cases("FULLY_CONNECTED", dtypes=("int8", "float32", "hybrid_i8"), variants=("sparse ragged blocks",))
+@cases("FULLY_CONNECTED", dtypes=("int8", "float32", "hybrid_i8"), variants=("sparse ragged blocks", "sparse narrow"))
 @cases("FULLY_CONNECTED", dtypes=("hybrid_i8",), variants=("sparse blocks", "sparse per channel", "sparse asymmetric"))
 @cases("FULLY_CONNECTED", dtypes=("hybrid_i8",), variants=("sparse asymmetric per channel", "sparse zero rows"))
 @cases("FULLY_CONNECTED", dtypes=("hybrid_i8",), variants=("special sparse", "special sparse asymmetric"))
@@ -90,6 +92,8 @@ def sparse_weights(d):
     rows, columns, batch = d.between(1, 9), block * d.between(1, 4), d.between(1, 4)
     if "ragged" in d.variant:
         columns += d.between(1 - block, block - 1)
+    if d.variant == "sparse narrow":  # fewer columns than a block
+        columns = d.between(1, block - 1)
     dense = d.normal([rows, columns]) if d.dtype == "float32" else d.integers("int8", [rows, columns])
     if d.variant == "sparse rows":
         dense = dense * (d.rng.random(dense.shape) < 0.4)

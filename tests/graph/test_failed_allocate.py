@@ -102,9 +102,13 @@ def test_at_every_node(at, error, mode):
             feed(interpreter, 6)
         with pytest.raises((RuntimeError, error)):
             (interpreter.invoke if later else interpreter.allocate_tensors)()
-        read_all(interpreter)
+        found = read_all(interpreter)
         if not later:
-            assert outputs(interpreter) == before  # of the last run
+            # TensorFlow's: what a node in front was shaped for has no memory yet, all else is of the last run.
+            assert [found[d["index"]] for d in interpreter.get_output_details()] == [
+                before[0] if at == 0 else None,
+                before[1],
+            ]
             with pytest.raises(RuntimeError, match="not ready"):
                 interpreter.invoke()
     fails.told = None

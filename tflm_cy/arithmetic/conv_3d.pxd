@@ -11,7 +11,8 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.bias_rows cimport finish_rows
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
-from tflm_cy.arithmetic.machine cimport plus_product
+from tflm_cy.arithmetic.machine cimport AARCH64, plus_product
+from tflm_cy.arithmetic.nan_order cimport add_after, add_first, mul_first
 
 cdef struct Volume:              # sizes by axis: depth, height, width
     ptrdiff_t batches
@@ -149,6 +150,17 @@ cdef inline void copy_windows_3d(const Volume* v, const float* x, ptrdiff_t firs
         next_row(v, &p)
 
 
+cdef inline void add_products(float* sums, float value, const float* weights, ptrdiff_t n) noexcept nogil:
+    """NaN of the value, of the weight, of the sum."""
+    cdef ptrdiff_t o
+    if value != value and not AARCH64:
+        for o in range(n):
+            sums[o] = value + value
+        return
+    for o in range(n):
+        sums[o] = plus_product(sums[o], value, weights[o]) if AARCH64 else add_after(value * weights[o], sums[o])
+
+
 cdef inline void conv_3d_f32(
     const Volume* v, const float* x, const float* w, const float* bias, ptrdiff_t first, ptrdiff_t end, float* sums, float* y,
 ) noexcept nogil:
@@ -156,7 +168,6 @@ cdef inline void conv_3d_f32(
     cdef ptrdiff_t position, kd, kh, kw, c, o
     cdef const float* pixel
     cdef const float* row
-    cdef float value
     cdef Place p
     for position in range(first, end):
         p = place_of(v, position)
@@ -171,13 +182,16 @@ cdef inline void conv_3d_f32(
                         row += v.ic * v.oc
                         continue
                     for c in range(v.ic):
-                        value = pixel[c]
-                        for o in range(v.oc):
-                            sums[o] = plus_product(sums[o], value, row[o])
+                        add_products(sums, pixel[c], row, v.oc)
                         row += v.oc
         for o in range(v.oc):
             y[o] = clamp_f32(sums[o] + (<float>0 if bias == NULL else bias[o]), v.low, v.high)
         y += v.oc
+
+
+cdef inline float product_first(float total, float value, float weight) noexcept nogil:
+    """total + value * weight: NaN of the value, of the weight, of the total."""
+    return plus_product(total, value, weight) if AARCH64 else add_first(mul_first(value, weight), total)
 
 
 cdef inline void transpose_conv_3d_f32(const Volume* v, const float* x, const float* w, const float* bias, float* y) noexcept nogil:
@@ -203,7 +217,7 @@ cdef inline void transpose_conv_3d_f32(const Volume* v, const float* x, const fl
                                     if od >= 0 and od < v.out[0] and oh >= 0 and oh < v.out[1] and ow >= 0 and ow < v.out[2]:
                                         out = y + (b * outputs + (od * v.out[1] + oh) * v.out[2] + ow) * v.oc
                                         for o in range(v.oc):
-                                            out[o] = plus_product(out[o], value, row[o * v.ic])
+                                            out[o] = product_first(out[o], value, row[o * v.ic])
                                     row += v.oc * v.ic
                     x += v.ic
     finish_rows(bias, v.batches * outputs, v.oc, v.low, v.high, False, y)

@@ -1,9 +1,13 @@
 # tflm_cy: optimize=speed
-"""What an allocation carries over from the one before it: values of inputs whose shapes stay, and, where it is refused, the last run's outputs."""
+"""What an allocation carries over from the one before it: values of inputs whose shapes stay, and, where it is refused, the last run's outputs.
+
+TensorFlow shapes a node's outputs when it prepares the node, and those that get another shape have no memory then. A refusal leaves the outputs
+of the nodes in front, of whole partitions, in this state, and those behind as they were. Outputs shaped while invoking keep what they have."""
 from libc.stdint cimport uintptr_t
 from libc.string cimport memcpy
 
-from tflm_cy.graph.tensor cimport PLANNED, STRING, VARIABLE, Tensor, shape_of
+from tflm_cy.graph.context cimport Node
+from tflm_cy.graph.tensor cimport DYNAMIC, PLANNED, STRING, VARIABLE, Tensor, bytes_of, shape_of
 
 
 cdef dict save_inputs(const Graph* graph, set resized):
@@ -40,28 +44,56 @@ cdef int restore_values(Graph* graph, dict saved) except -1:
     return 0
 
 
-cdef dict save_addresses(const Graph* graph, set resized):
-    """Where the last run's inputs and outputs lie, and their shapes: they stay readable when an allocation is refused."""
+cdef tuple save_addresses(const Graph* graph, list partitions, set resized, bint allocated):
+    """Where the last run's inputs and outputs lie, or all tensors if all are kept, and their shapes: they stay readable when an allocation is
+    refused. And the shapes of what partitions give, which keep them where a node of theirs is refused."""
     cdef dict saved = {}
     cdef const Tensor* tensor
     cdef int i, t
-    for i in range(graph.input_count + graph.output_count):
-        t = graph.inputs[i] if i < graph.input_count else graph.outputs[i - graph.input_count]
+    cdef int ends = graph.input_count + graph.output_count
+    for i in range((ends + graph.tensor_count if graph.preserve_all else ends) if allocated else 0):
+        t = i - ends if i >= ends else graph.inputs[i] if i < graph.input_count else graph.outputs[i - graph.input_count]
         if t < 0 or t in resized:
             continue
         tensor = &graph.tensors[t]
-        if tensor.allocation == PLANNED and tensor.data != NULL:
-            saved[t] = (<uintptr_t>tensor.data, tensor.bytes, shape_of(tensor))
-    return saved
+        if tensor.data != NULL and (tensor.allocation == PLANNED or (tensor.allocation == DYNAMIC and tensor.type != STRING)):
+            saved[t] = (<uintptr_t>tensor.data, tensor.bytes, shape_of(tensor), tensor.allocation)
+    return saved, {t: shape_of(&graph.tensors[t]) for partition in partitions for t in partition.outputs}
 
 
-cdef int restore_addresses(Graph* graph, dict saved) except -1:
+cdef int keep_shaped(Graph* graph, int refused, dict addresses, dict shapes) except -1:
+    """Leave out outputs that were shaped in front of the step that was refused; those of its own partition get back the shapes before."""
+    cdef int number = graph.laid_out[refused].partition
+    cdef const Node* node
+    cdef Tensor* tensor
+    cdef int step, i, d, t
+    for step in range(refused):
+        node = &graph.nodes[graph.laid_out[step].source]
+        for i in range(node.output_count):
+            t = node.outputs[i]
+            if number < 0 or graph.laid_out[step].partition != number:
+                if t in addresses and graph.tensors[t].allocation != DYNAMIC and addresses[t][2] != shape_of(&graph.tensors[t]):
+                    addresses.pop(t)
+            elif t in shapes:
+                tensor, shape = &graph.tensors[t], shapes[t]
+                tensor.rank = len(shape)
+                for d in range(tensor.rank):
+                    tensor.dims[d] = shape[d]
+                tensor.bytes = max(bytes_of(tensor.type, tensor.rank, tensor.dims), 0) if tensor.type != STRING else tensor.bytes
+    return 0
+
+
+cdef int restore_addresses(Graph* graph, int refused, tuple before) except -1:
+    """As it was before an allocation of which a step was refused."""
     cdef Tensor* tensor
     cdef int t
-    for t, (address, size, shape) in saved.items():
+    cdef dict saved = before[0]
+    keep_shaped(graph, refused, saved, before[1])
+    for t, (address, size, shape, allocation) in saved.items():
         tensor = &graph.tensors[t]
-        if tensor.allocation != PLANNED:
+        if tensor.allocation != PLANNED and tensor.allocation != DYNAMIC:
             continue
+        tensor.allocation = allocation
         tensor.data = <void*><uintptr_t>address
         tensor.bytes = size
         tensor.rank = len(shape)

@@ -369,7 +369,7 @@ cdef class Subgraph(Context):
         self.allocating = True
         try:
             saved = self.save_inputs()
-            addresses = save_addresses(&self.graph, self.resized) if self.generation > 0 else {}
+            before = save_addresses(&self.graph, self.partitions, self.resized, self.generation > 0)
             blocks, block_count = self.memory.stage_blocks, self.memory.block_count
             self.forget_prepared()
             try:
@@ -377,7 +377,7 @@ cdef class Subgraph(Context):
             except BaseException:
                 forget_addresses(&self.graph)
                 if self.state == PREPARE:          # the head is still the last run's
-                    restore_addresses(&self.graph, addresses)
+                    restore_addresses(&self.graph, self.compilation.current, before)
                     self.memory.stage_blocks, self.memory.block_count = blocks, block_count
                 raise
             restore_values(&self.graph, saved)

@@ -424,7 +424,6 @@ cdef int matrix_diag(Context context, Node* node) noexcept nogil:
 
 
 cdef int prepare_matrix_set_diag(Context context, Node* node) except -1:
-    cdef int64_t wanted
     expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* diagonal = operand(context, node, 1)
@@ -434,9 +433,6 @@ cdef int prepare_matrix_set_diag(Context context, Node* node) except -1:
     want_type_of(diagonal, x)
     if x.rank < 2:
         raise ValueError(f"input_dims_size >= 2 was not true: {x.rank}")
-    wanted = count_range(x, 0, x.rank - 2) * min(x.dims[x.rank - 2], x.dims[x.rank - 1])
-    if count(diagonal) < wanted:
-        raise ValueError(f"the diagonals have {count(diagonal)} of {wanted} elements")
     adopt_type(y, x.type)
     context.set_shape(y, x.rank, x.dims)
     node.invoke = matrix_set_diag
@@ -444,10 +440,15 @@ cdef int prepare_matrix_set_diag(Context context, Node* node) except -1:
 
 
 cdef int matrix_set_diag(Context context, Node* node) noexcept nogil:
+    """TensorFlow reads behind diagonals that are too few, here; it does not look when it prepares the node."""
     cdef Tensor* y = context.output(node, 0)
+    cdef const Tensor* diagonal = context.input(node, 1)
+    cdef int64_t wanted = count_range(y, 0, y.rank - 2) * min(y.dims[y.rank - 2], y.dims[y.rank - 1])
+    if count(diagonal) < wanted:
+        return context.fail_with(b"the diagonals have %ld of %ld elements", count(diagonal), wanted)
     if y.bytes > 0:
         copy_bytes(y.data, context.input(node, 0).data, y.bytes)
-    write_diagonals(y, context.input(node, 1))
+    write_diagonals(y, diagonal)
     return 0
 
 

@@ -36,10 +36,10 @@ from tflm_cy.graph.refusal import OwnRefusalError
 
 
 cdef Channels* prepare_channels(Context context, const Tensor* shape, const Tensor* quantized, Range32 limits, str name) except NULL:
-    """A per-channel tensor as [outer, channels, inner]."""
+    """A per-channel tensor as [outer, channels, inner]; of channels that have become fewer, the first scales."""
     cdef Channels* q = <Channels*>context.persistent(sizeof(Channels))
     cdef int axis = quantized.quantized_dimension
-    if axis < 0 or axis >= shape.rank or shape.dims[axis] != quantized.scale_count:
+    if axis < 0 or axis >= shape.rank or shape.dims[axis] > quantized.scale_count:
         raise OwnRefusalError(f"{name}: {quantized.scale_count} scales along dimension {axis} do not fit the shape")
     if quantized.zero_point_count < 1:
         raise ValueError(f"{name}: tensor {quantized.index} has no zero point")

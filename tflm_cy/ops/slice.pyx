@@ -206,8 +206,8 @@ cdef int prepare_strided_slice(Context context, Node* node) except -1:
         raise ValueError("begin, end and strides must be INT32: op_context.begin->type != kTfLiteInt32")
     if begin.rank != 1 or end.rank != 1 or strides.rank != 1 or begin.dims[0] != end.dims[0]:
         raise ValueError("NumElements(op_context.begin) != NumElements(op_context.end), or these are no vectors")
-    if strides.dims[0] < begin.dims[0] or begin.dims[0] > MOST_INDICES:
-        raise ValueError(f"{begin.dims[0]} indices with {strides.dims[0]} strides")
+    if begin.dims[0] > MOST_INDICES:
+        raise ValueError(f"{begin.dims[0]} indices are more than {MOST_INDICES}")
     if x.rank > SLICE_RANK:
         raise ValueError(f"StridedSlice op only supports 1D-5D input arrays, not {x.rank}D")
     node.data = context.persistent(sizeof(Part))
@@ -304,6 +304,8 @@ cdef const char* plan_strided_slice(
     cdef bint nothing = False
     cdef int64_t wanted, input_stride
     cdef Selection s
+    if strides.dims[0] < end.dims[0]:
+        return b"StridedSlice: there are fewer strides than indices"
     if m.axes > SLICE_RANK:
         return b"StridedSlice op only supports up to 5D output including added axis."
     part.start = 0

@@ -6,7 +6,7 @@ not. The output is dynamic unless the condition is constant. A scalar is refused
 TOPK_V2: float32, uint8, int8,
 int16, int32, int64 along the last dimension, largest first, equal ones by index; k is int16 or int32; indices are
 int32, or int16 when the file says so. NaN compares as equal to everything, so that results depend on the order of comparisons: it is that of
-the C++ library's heap.
+the C++ library's heap, and of its sort where k is the whole row.
 
 Source: LiteRT:tflite/kernels/where.cc, topk_v2.cc.
 """
@@ -209,6 +209,8 @@ cdef enum:
     SORTED_BYTES = 24            # scratch of a candidate: two keys and two indices
     FEW_CANDIDATES = 64
     INSERTED_BEST = 32           # of so many a candidate takes its place at once
+    INSERTED = 16                # so many are sorted by insertion
+    STACKED = 64                 # ranges that wait to be sorted: no more than twice the bits of a length
 
 
 ctypedef fused Rankable:
@@ -342,7 +344,7 @@ cdef inline void topk_row(const Rankable* x, Rankable* values, Index* heap, int3
     for i in range(k):
         heap[i] = <Index>i
     if n == k:
-        sort_by_insertion(x, heap, k)
+        sort_all(x, heap, k)
     else:
         for i in range((k + 1) // 2 - 1, -1, -1):
             place(x, heap, k, &extra, i, k + 1, slot(heap, k, &extra, i)[0])
@@ -360,20 +362,63 @@ cdef inline void topk_row(const Rankable* x, Rankable* values, Index* heap, int3
         values[i] = x[heap[i]]
 
 
-cdef inline void sort_by_insertion(const Rankable* x, Index* order, int32_t n) noexcept nogil:
-    """As the library sorts up to 16 values, for any number of them: without NaN every order of comparisons gives the same."""
-    cdef int32_t i, to
+cdef inline void sort_all(const Rankable* x, Index* order, int32_t n) noexcept nogil:
+    """std::sort of libstdc++ (bits/stl_algo.h). Where there is a NaN its comparisons decide what comes where: with NaN no order is consistent,
+    but of two indices one always goes before the other, so that no step leaves the range."""
+    cdef int32_t[STACKED] firsts
+    cdef int32_t[STACKED] lasts
+    cdef int32_t[STACKED] depths
+    cdef int32_t first, last, depth, i, to
+    cdef int32_t held = 1
     cdef Index item
-    if n > 16:
-        sort_by_heap(x, order, n)
-        return
+    firsts[0], lasts[0], depths[0] = 0, n, 0
+    while n >> depths[0] > 1:
+        depths[0] += 1
+    depths[0] *= 2
+    while held > 0:
+        held -= 1
+        first, last, depth = firsts[held], lasts[held], depths[held]
+        while last - first > INSERTED:
+            if depth == 0:
+                sort_by_heap(x, order + first, last - first)
+                break
+            depth -= 1
+            i = partition(x, order, first, last)
+            firsts[held], lasts[held], depths[held] = i, last, depth
+            held += 1
+            last = i
     for i in range(1, n):
         item = order[i]
         to = i
-        while to > 0 and (goes_before(x, item, order[0]) or goes_before(x, item, order[to - 1])):
+        while to > 0 and ((i < INSERTED and goes_before(x, item, order[0])) or goes_before(x, item, order[to - 1])):
             order[to] = order[to - 1]
             to -= 1
         order[to] = item
+
+
+cdef inline int32_t partition(const Rankable* x, Index* order, int32_t first, int32_t last) noexcept nogil:
+    """Around the middle one of three, which comes to the front: where those begin that do not go before it."""
+    cdef int32_t a = first + 1
+    cdef int32_t b = first + (last - first) // 2
+    cdef int32_t c = last - 1
+    cdef int32_t pivot, middle
+    if goes_before(x, order[a], order[b]):
+        middle = b if goes_before(x, order[b], order[c]) else c if goes_before(x, order[a], order[c]) else a
+    else:
+        middle = a if goes_before(x, order[a], order[c]) else c if goes_before(x, order[b], order[c]) else b
+    order[first], order[middle] = order[middle], order[first]
+    pivot = order[first]
+    first += 1
+    while True:
+        while goes_before(x, order[first], pivot):
+            first += 1
+        last -= 1
+        while goes_before(x, pivot, order[last]):
+            last -= 1
+        if first >= last:
+            return first
+        order[first], order[last] = order[last], order[first]
+        first += 1
 
 
 cdef inline void sort_by_heap(const Rankable* x, Index* heap, int32_t n) noexcept nogil:

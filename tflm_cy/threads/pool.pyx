@@ -31,7 +31,8 @@ from tflm_cy.platform.threads cimport (
     wait_for, wake_all,
 )
 from tflm_cy.threads.processor cimport (
-    Atomic64, add32, float_mode, keep_order, load32, load64, publish64, set_float_mode, store32, store64, swap32, swap64, wait_a_little,
+    Atomic64, add32, float_mode, keep_order, load32, load32_relaxed, load64, load64_relaxed, publish64, set_float_mode, store32, store32_relaxed,
+    store64, store64_relaxed, swap32, swap64, wait_a_little,
 )
 
 cdef extern from *:
@@ -39,6 +40,8 @@ cdef extern from *:
     static char pool_memory[1 << 14] __attribute__((aligned(64)));
     """
     char[1 << 14] pool_memory
+    const Job* load_job "ATOMIC_LOAD_RELAXED"(const Job** at) noexcept nogil
+    void store_job "ATOMIC_STORE_RELAXED"(const Job** at, const Job* job) noexcept nogil
 
 cdef enum:
     SPIN_NS = 200000             # a worker without a job, before it sleeps
@@ -58,13 +61,13 @@ cdef struct Lane:                # of a thread; numbers of jobs are followed by 
     Atomic64 claimed             # the last job that had parts taken here, how many
     char[56] apart
     Atomic64 done                # the last job of which the thread has computed parts, here or elsewhere, how many
-    uint64_t followed            # jobs that the thread began before they were published
+    Atomic64 followed            # jobs that the thread began before they were published
     char[48] apart_too
 
 cdef struct Pool:
     Atomic64 number              # the last job's, and a line of the cache that tells all of it; 0: it is being written
     const Job* job
-    uint64_t mode                # of float arithmetic
+    Atomic64 mode                # of float arithmetic
     int32_t parts
     int32_t members              # threads that may take part, the caller's included
     char[32] apart
@@ -77,14 +80,14 @@ cdef struct Pool:
     uint32_t calls               # to wake up
     bint wakes                   # the workers are worth waking
     bint alone                   # a worker was suspended
-    int64_t alone_until          # when the pool may be engaged again
+    Atomic64 alone_until         # when the pool may be engaged again
     int doublings                # of the time, since waits follow each other
     int64_t taken_at             # when it was engaged
     bint awake                   # all workers were, then
     int64_t engaged_at           # or when the last wait was over
     int64_t together             # time with the pool engaged that waits have not used up, until engaged_at
-    int64_t seen                 # when it was last asked for
-    uint64_t jobs                # since the process began
+    Atomic64 seen                # when it was last asked for
+    Atomic64 jobs                # since the process began
     int32_t threads              # for which it was engaged, the caller's included
     uint8_t[MOST_THREADS] late     # the caller has computed the last part of this thread's lane
     uintptr_t owner              # who has engaged the pool
@@ -110,9 +113,11 @@ cdef void begin_anew() noexcept nogil:
     """No workers, nothing engaged."""
     store64(&pool.number, 0)
     memset(pool.lanes, 0, sizeof(pool.lanes))
-    pool.jobs = 0
+    store64_relaxed(&pool.jobs, 0)
     pool.busy = pool.engaged = pool.sleeping = pool.present = pool.workers = pool.calls = 0
-    pool.alone_until = pool.seen = pool.together = 0
+    pool.together = 0
+    store64_relaxed(&pool.alone_until, 0)
+    store64_relaxed(&pool.seen, 0)
     make_mutex(&pool.mutex)
     make_condition(&pool.wake)
 
@@ -163,8 +168,8 @@ def state():
     cdef int thread
     followed = 0
     for thread in range(MOST_THREADS):
-        followed += load64(&pool.lanes[thread].followed)
-    return {"workers": pool.workers, "jobs": pool.jobs, "followed": followed, "engaged": bool(load32(&pool.busy))}
+        followed += load64_relaxed(&pool.lanes[thread].followed)
+    return {"workers": load32(&pool.workers), "jobs": load64_relaxed(&pool.jobs), "followed": followed, "engaged": bool(load32(&pool.busy))}
 
 
 cdef int count_workers(int threads) noexcept nogil:
@@ -181,9 +186,9 @@ cdef bint engage(int threads, bint wake) noexcept nogil:
     if threads <= 1:
         return False
     now = nanoseconds()
-    wake = wake or now - pool.seen < CLOSE_NS
-    pool.seen = now
-    if now < pool.alone_until or (not wake and load32(&pool.sleeping) >= load32(&pool.workers)):
+    wake = wake or now - <int64_t>load64_relaxed(&pool.seen) < CLOSE_NS
+    store64_relaxed(&pool.seen, now)
+    if now < <int64_t>load64_relaxed(&pool.alone_until) or (not wake and load32(&pool.sleeping) >= load32(&pool.workers)):
         return False
     if load32(&pool.busy) or not swap32(&pool.busy, 0, 1):
         return False
@@ -234,7 +239,7 @@ cdef void share(const Job* job) noexcept nogil:
     cdef JobCursor cursor
     cdef int lane
     cdef int waits = 0
-    pool.jobs += 1
+    store64_relaxed(&pool.jobs, load64_relaxed(&pool.jobs) + 1)
     begin(&cursor, pool.jobs, job, job.parts, pool.threads, 0)
     if pool.alone:
         compute_all(&cursor)
@@ -269,10 +274,10 @@ cdef inline void begin(JobCursor* s, uint64_t number, const Job* job, int parts,
 cdef inline void publish(const JobCursor* s) noexcept nogil:
     publish64(&pool.number, 0)
     keep_order()
-    pool.job = s.job
-    pool.mode = float_mode()
-    pool.parts = s.parts
-    pool.members = s.members
+    store_job(&pool.job, s.job)
+    store64_relaxed(&pool.mode, float_mode())
+    store32_relaxed(&pool.parts, s.parts)
+    store32_relaxed(&pool.members, s.members)
     publish64(&pool.number, s.number)
 
 
@@ -377,7 +382,7 @@ cdef void wait_for_others(const JobCursor* s) noexcept nogil:
         pool.together = 0
         pool.alone = True
         waited = ALONE * waited << pool.doublings
-        pool.alone_until = now + (waited if waited < LONGEST_ALONE_NS else LONGEST_ALONE_NS)
+        store64_relaxed(&pool.alone_until, now + (waited if waited < LONGEST_ALONE_NS else LONGEST_ALONE_NS))
         if pool.doublings < MOST_DOUBLINGS:
             pool.doublings += 1
     pool.engaged_at = now
@@ -390,8 +395,8 @@ cdef bint take_part(int thread, uint64_t* last) noexcept nogil:
     cdef uint64_t number = load64(&pool.number)
     if number <= last[0]:
         return False
-    begin(&s, number, pool.job, pool.parts, pool.members, thread)
-    mode = pool.mode
+    begin(&s, number, load_job(&pool.job), load32_relaxed(&pool.parts), load32_relaxed(&pool.members), thread)
+    mode = load64_relaxed(&pool.mode)
     keep_order()
     if load64(&pool.number) != number:
         return True
@@ -404,7 +409,7 @@ cdef bint take_part(int thread, uint64_t* last) noexcept nogil:
     while s.next != NULL and comes_to_end(&s):
         begin(&s, s.number + 1, s.next, s.next_parts, s.members, thread)
         last[0] = s.number
-        pool.lanes[thread].followed += 1
+        store64_relaxed(&pool.lanes[thread].followed, load64_relaxed(&pool.lanes[thread].followed) + 1)
         compute_and_help(&s)
     return True
 

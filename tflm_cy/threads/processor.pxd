@@ -7,6 +7,8 @@ cdef extern from *:
     #define ATOMIC_LOAD(at) __atomic_load_n((at), __ATOMIC_SEQ_CST)
     #define ATOMIC_STORE(at, value) __atomic_store_n((at), (value), __ATOMIC_SEQ_CST)
     #define ATOMIC_PUBLISH(at, value) __atomic_store_n((at), (value), __ATOMIC_RELEASE)
+    #define ATOMIC_LOAD_RELAXED(at) __atomic_load_n((at), __ATOMIC_RELAXED)
+    #define ATOMIC_STORE_RELAXED(at, value) __atomic_store_n((at), (value), __ATOMIC_RELAXED)
     #define KEEP_ORDER() __atomic_thread_fence(__ATOMIC_ACQ_REL)
     #define ATOMIC_ADD(at, value) __atomic_add_fetch((at), (value), __ATOMIC_SEQ_CST)
     typedef uint64_t atomic_uint64 __attribute__((aligned(8)));     /* 32-bit x86 aligns less, and compilers call a library then */
@@ -39,6 +41,10 @@ cdef extern from *:
     uint64_t load64 "ATOMIC_LOAD"(Atomic64* at) noexcept nogil
     void store64 "ATOMIC_STORE"(Atomic64* at, uint64_t value) noexcept nogil
     void publish64 "ATOMIC_PUBLISH"(Atomic64* at, uint64_t value) noexcept nogil    # after all that was written before, at the writer's leisure
+    uint64_t load64_relaxed "ATOMIC_LOAD_RELAXED"(Atomic64* at) noexcept nogil      # of what another thread may be writing; whole, in no order
+    void store64_relaxed "ATOMIC_STORE_RELAXED"(Atomic64* at, uint64_t value) noexcept nogil
+    int32_t load32_relaxed "ATOMIC_LOAD_RELAXED"(int32_t* at) noexcept nogil
+    void store32_relaxed "ATOMIC_STORE_RELAXED"(int32_t* at, int32_t value) noexcept nogil
     void keep_order "KEEP_ORDER"() noexcept nogil      # between loads, and between stores
     bint swap64 "ATOMIC_SWAP64"(Atomic64* at, uint64_t old, uint64_t value) noexcept nogil
     void wait_a_little() noexcept nogil                # some ten nanoseconds

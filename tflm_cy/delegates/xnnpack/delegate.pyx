@@ -82,7 +82,8 @@ class XnnpackDelegate(Delegate):
                 subgraph.registrations[n] = registration
         partition.shown = repeated_scales(subgraph, partition)
         rewrite(subgraph, partition, float32_registration)
-        partition.steps = without_unread(subgraph, partition)
+        if partition.defect is None:      # which is raised where the partition's nodes are prepared
+            partition.steps = without_unread(subgraph, partition)
 
     def finish(self, Subgraph subgraph):
         self.support.pop(subgraph.index, None)

@@ -172,10 +172,10 @@ cdef int prepare_node(Compilation c, Context context, int step) except -1:
     cdef Node* node = &c.graph.nodes[c.graph.laid_out[step].source]
     cdef Registration registration = c.registrations[node.index]
     cdef int i
+    c.current = step
     if c.graph.laid_out[step].partition >= 0 and c.partitions[c.graph.laid_out[step].partition].defect is not None:
         raise c.node_error(step, c.partitions[c.graph.laid_out[step].partition].defect, "prepare")
     forget_node(node)
-    c.current = step
     if registration is None:
         how = COMPRESSED if c.operator_names[node.index] == "TFLM_DECODE" else UNRESOLVED
         raise RuntimeError(
