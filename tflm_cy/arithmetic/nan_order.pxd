@@ -47,16 +47,22 @@ cdef extern from *:
     TFLM_CY_ORDERED(tflm_cy_add_four, tflm_cy_four, +, "addps", "fadd %0.4s, %1.4s, %2.4s")
     TFLM_CY_ORDERED(tflm_cy_mul_four, tflm_cy_four, *, "mulps", "fmul %0.4s, %1.4s, %2.4s")
     #endif
-    #ifdef TFLM_CY_NO_FOURS
-    #define TFLM_CY_FOURS(OP)
-    #else
-    #define TFLM_CY_FOURS(OP) \
-      for (; i + 4 <= n; i += 4) { \
-        tflm_cy_four u, v; \
-        memcpy(&u, a + i, 16); memcpy(&v, b + i, 16); \
+    #define TFLM_CY_BLOCKS(TYPE, OP) \
+      for (; i + (int64_t)(sizeof(TYPE) / 4) <= n; i += sizeof(TYPE) / 4) { \
+        TYPE u, v; \
+        memcpy(&u, a + i, sizeof u); memcpy(&v, b + i, sizeof v); \
         u = OP(u, v); \
-        memcpy(y + i, &u, 16); \
+        memcpy(y + i, &u, sizeof u); \
       }
+    #ifdef TFLM_CY_NO_FOURS
+    #define TFLM_CY_RUNS(OP)
+    #elif defined(__x86_64__) && defined(__AVX__)
+    typedef float tflm_cy_eight __attribute__((vector_size(32)));
+    TFLM_CY_ORDERED(tflm_cy_add_eight, tflm_cy_eight, +, "addps", "")
+    TFLM_CY_ORDERED(tflm_cy_mul_eight, tflm_cy_eight, *, "mulps", "")
+    #define TFLM_CY_RUNS(OP) TFLM_CY_BLOCKS(tflm_cy_eight, OP##_eight) TFLM_CY_BLOCKS(tflm_cy_four, OP##_four)
+    #else
+    #define TFLM_CY_RUNS(OP) TFLM_CY_BLOCKS(tflm_cy_four, OP##_four)
     #endif
     #ifdef __aarch64__
     static inline int tflm_cy_signals(float x) {
@@ -77,12 +83,12 @@ cdef extern from *:
     static inline float tflm_cy_mul_after(float a, float b) { const float y = a * b; return a != a && !tflm_cy_signals(b) ? a : y; }
     static inline void tflm_cy_add_runs(const float *a, const float *b, float *y, int64_t n) {
       int64_t i = 0;
-      TFLM_CY_FOURS(tflm_cy_add_four)
+      TFLM_CY_RUNS(tflm_cy_add)
       for (; i < n; i++) y[i] = tflm_cy_add_f32(a[i], b[i]);
     }
     static inline void tflm_cy_mul_runs(const float *a, const float *b, float *y, int64_t n) {
       int64_t i = 0;
-      TFLM_CY_FOURS(tflm_cy_mul_four)
+      TFLM_CY_RUNS(tflm_cy_mul)
       for (; i < n; i++) y[i] = tflm_cy_mul_f32(a[i], b[i]);
     }
     static inline void tflm_cy_dot_lanes(const float *a, const float *b, int64_t n, float *lanes) {

@@ -1,10 +1,10 @@
 # tflm_cy: again=avx2
 """CAST: float32, float64, float16, bfloat16, complex64 (its real part), bool, int8 to int64 and uint8 to uint32, each to each; int4 from
-and to float32.
+and to float32. REAL, IMAG, COMPLEX_ABS: complex64, complex128.
 
 What happens to values that the new type does not hold is told in `arithmetic.cast`.
 
-Source: LiteRT:tflite/kernels/cast.cc.
+Source: LiteRT:tflite/kernels/{cast,complex_support}.cc.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
@@ -20,13 +20,15 @@ from tflm_cy.arithmetic.cast_neon cimport f32_to_u16_neon, f32_to_u32_neon, stor
 from tflm_cy.arithmetic.half cimport halves_to_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.micro.cast cimport store_nearest_s16, store_nearest_s32, store_nearest_s8, store_nearest_u32
+from tflm_cy.arithmetic.pointwise cimport complex_magnitude, every_second
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    BFLOAT16, BOOL, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT4, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, Tensor, count, type_name,
+    BFLOAT16, BOOL, COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT4, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, Tensor, count, type_name,
     type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.elementwise cimport Unary, prepare_unary
 from tflm_cy.ops.operand cimport operand
 from tflm_cy.ops.value_space cimport Values, share_single, values_of_units
 from tflm_cy.platform.long_copy cimport copy_bytes
@@ -410,6 +412,49 @@ cdef int convert_real(Context context, Node* node) noexcept nogil:
     return 0
 
 
+# ---- complex numbers
+cdef Unary* prepare_complex(Context context, Node* node, str name) except NULL:
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Unary* op = prepare_unary(context, node)
+    if x.type != COMPLEX64 and x.type != COMPLEX128:
+        raise ValueError(f"Type {type_name(x.type)} is not supported by {name}.")
+    if context.output(node, 0).type != (FLOAT32 if x.type == COMPLEX64 else FLOAT64):
+        raise ValueError(f"{name}: output->type of {type_name(x.type)} cannot be {type_name(context.output(node, 0).type)}")
+    return op
+
+
+cdef int prepare_real(Context context, Node* node) except -1:
+    cdef Unary* op = prepare_complex(context, node, "Real")
+    op.kernel = <UnaryKernel>every_second[float] if context.input(node, 0).type == COMPLEX64 else <UnaryKernel>every_second[double]
+    return 0
+
+
+cdef int prepare_imag(Context context, Node* node) except -1:
+    prepare_real(context, node)
+    node.invoke = imaginary
+    return 0
+
+
+cdef int imaginary(Context context, Node* node) noexcept nogil:
+    cdef const Unary* op = <const Unary*>node.data
+    cdef const Tensor* x = context.input(node, 0)
+    if op.count > 0:
+        op.kernel(NULL, <const char*>x.data + type_size(x.type) // 2, context.output(node, 0).data, op.count)
+    return 0
+
+
+cdef int prepare_complex_abs(Context context, Node* node) except -1:
+    cdef Unary* op = prepare_complex(context, node, "ComplexAbs")
+    if context.input(node, 0).type == COMPLEX64:
+        op.kernel = <UnaryKernel>complex_magnitude[float]
+    else:
+        op.kernel = <UnaryKernel>complex_magnitude[double]
+    return 0
+
+
 OPERATORS = {
     "CAST": register(prepare, version=8),
+    "COMPLEX_ABS": register(prepare_complex_abs, version=1, reference_version=1),
+    "IMAG": register(prepare_imag, version=1, reference_version=1),
+    "REAL": register(prepare_real, version=1, reference_version=1),
 }

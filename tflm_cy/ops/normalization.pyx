@@ -7,9 +7,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
 from tflm_cy.arithmetic.normalization cimport (
-    l2_normalize_row_f32,
-    l2_normalize_row_s8,
-    l2_normalize_row_u8,
+    l2_normalize_row_8,
+    l2_normalize_rows_f32,
     local_response_row_f32,
 )
 from tflm_cy.arithmetic.optimized.normalization cimport local_response_eigen
@@ -110,10 +109,7 @@ cdef int prepare_local_response(Context context, Node* node) except -1:
 cdef int l2_f32(Context context, Node* node) noexcept nogil:
     cdef Rows* r = <Rows*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
-    cdef float* y = <float*>context.output(node, 0).data
-    cdef int64_t row
-    for row in range(r.rows):
-        l2_normalize_row_f32(x + row * r.depth, y + row * r.depth, r.depth)
+    l2_normalize_rows_f32(x, <float*>context.output(node, 0).data, r.rows, r.depth)
     return 0
 
 
@@ -124,7 +120,7 @@ cdef int l2_s8(Context context, Node* node) noexcept nogil:
     cdef int8_t* y = <int8_t*>context.output(node, 0).data
     cdef int64_t row
     for row in range(r.rows):
-        l2_normalize_row_s8(x + row * r.depth, y + row * r.depth, r.depth, t.zero_point)
+        l2_normalize_row_8(x + row * r.depth, y + row * r.depth, r.depth, t.zero_point)
     return 0
 
 
@@ -135,7 +131,7 @@ cdef int l2_u8(Context context, Node* node) noexcept nogil:
     cdef uint8_t* y = <uint8_t*>context.output(node, 0).data
     cdef int64_t row
     for row in range(r.rows):
-        l2_normalize_row_u8(x + row * r.depth, y + row * r.depth, r.depth, t.zero_point)
+        l2_normalize_row_8(x + row * r.depth, y + row * r.depth, r.depth, t.zero_point)
     return 0
 
 

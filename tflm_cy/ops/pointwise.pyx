@@ -1,14 +1,13 @@
-"""Rarer functions of each value: SIGN ATAN2 BITWISE_XOR RIGHT_SHIFT BITCAST BUCKETIZE FAKE_QUANT ADD_N REAL IMAG COMPLEX_ABS.
+"""Rarer functions of each value: SIGN ATAN2 BITWISE_XOR RIGHT_SHIFT BITCAST BUCKETIZE FAKE_QUANT ADD_N.
 
 SIGN: float32, float64, int32. ATAN2: float16, float32, float64, of shapes with as many values.
-REAL, IMAG, COMPLEX_ABS: complex64, complex128.
 BITWISE_XOR and RIGHT_SHIFT: whole numbers of 8, 16 and 32 bits, broadcast. BITCAST: any type of whole bytes; a wider one
 takes the last dimension away, a narrower one adds one.
 
 BUCKETIZE: float32, float64, int32, int64 to int32. FAKE_QUANT: float32.
 ADD_N: float32, int32, by TFLM's rules int8; with several threads asked TensorFlow adds up groups of inputs first, so float sums depend on their number.
 
-Source: LiteRT:tflite/kernels/{sign,atan2,bitwise_xor,right_shift,bitcast,bucketize,fake_quant,add_n,complex_support}.cc.
+Source: LiteRT:tflite/kernels/{sign,atan2,bitwise_xor,right_shift,bitcast,bucketize,fake_quant,add_n}.cc.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
@@ -17,12 +16,12 @@ from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f
 from tflm_cy.arithmetic.micro.sums8 cimport Sums8, coarse, fine, sums8
 from tflm_cy.arithmetic.pointwise cimport (
     Buckets, FakeQuantization, accumulate_f32, accumulate_u32, accumulate_unbounded_f32, atan2_f32, atan2_f64, atan2_half, bucketize,
-    complex_magnitude, every_second, fake_quantization, fake_quantize, shift_right, sign_of, xor_bits,
+    fake_quantization, fake_quantize, shift_right, sign_of, xor_bits,
 )
 from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT16, UINT32,
+    FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT16, UINT32,
     count, same_shape, type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
@@ -324,56 +323,13 @@ cdef int add_n(Context context, Node* node) noexcept nogil:
     return 0
 
 
-# ---- complex numbers
-cdef Unary* prepare_complex(Context context, Node* node, str name) except NULL:
-    cdef Tensor* x = operand(context, node, 0)
-    cdef Unary* op = prepare_unary(context, node)
-    if x.type != COMPLEX64 and x.type != COMPLEX128:
-        unsupported(x, name)
-    if context.output(node, 0).type != (FLOAT32 if x.type == COMPLEX64 else FLOAT64):
-        raise ValueError(f"{name}: output->type of {type_name(x.type)} cannot be {type_name(context.output(node, 0).type)}")
-    return op
-
-
-cdef int prepare_real(Context context, Node* node) except -1:
-    cdef Unary* op = prepare_complex(context, node, "Real")
-    op.kernel = <UnaryKernel>every_second[float] if context.input(node, 0).type == COMPLEX64 else <UnaryKernel>every_second[double]
-    return 0
-
-
-cdef int prepare_imag(Context context, Node* node) except -1:
-    prepare_real(context, node)
-    node.invoke = imaginary
-    return 0
-
-
-cdef int imaginary(Context context, Node* node) noexcept nogil:
-    cdef const Unary* op = <const Unary*>node.data
-    cdef const Tensor* x = context.input(node, 0)
-    if op.count > 0:
-        op.kernel(NULL, <const char*>x.data + type_size(x.type) // 2, context.output(node, 0).data, op.count)
-    return 0
-
-
-cdef int prepare_complex_abs(Context context, Node* node) except -1:
-    cdef Unary* op = prepare_complex(context, node, "ComplexAbs")
-    if context.input(node, 0).type == COMPLEX64:
-        op.kernel = <UnaryKernel>complex_magnitude[float]
-    else:
-        op.kernel = <UnaryKernel>complex_magnitude[double]
-    return 0
-
-
 OPERATORS = {
     "ADD_N": register(prepare_add_n, version=1, reference_version=1),
     "ATAN2": register(prepare_atan2, version=1, reference_version=1),
     "BITCAST": register(prepare_bitcast, version=1, reference_version=1),
     "BITWISE_XOR": register(prepare_bitwise_xor, version=1, reference_version=1),
     "BUCKETIZE": register(prepare_bucketize, version=1, reference_version=1),
-    "COMPLEX_ABS": register(prepare_complex_abs, version=1, reference_version=1),
     "FAKE_QUANT": register(prepare_fake_quant, version=2, reference_version=2),
-    "IMAG": register(prepare_imag, version=1, reference_version=1),
-    "REAL": register(prepare_real, version=1, reference_version=1),
     "RIGHT_SHIFT": register(prepare_right_shift, version=1, reference_version=1),
     "SIGN": register(prepare_sign, version=2, reference_version=2),
 }
