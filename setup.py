@@ -214,12 +214,12 @@ class LinkedBuild(build_ext):
         """Make C of the sources that have changed, or that cimport what has: the longest first, in processes of their own."""
         import Cython
 
-        from tools.translation import translated
+        from tools import translation
 
         keys = {}
         for source in sources:
             inputs, target = cython_inputs(source), source.with_suffix(".c")
-            marks = [cold.__file__] if "ops" in source.parts else []
+            marks = [cold.__file__, translation.__file__] if "ops" in source.parts else []
             key = self.records.key([*inputs, *marks], Cython.__version__, DIRECTIVES)
             if self.records.is_unknown(target) and is_newer(target, inputs):
                 self.records.note(target, key)
@@ -229,7 +229,7 @@ class LinkedBuild(build_ext):
         jobs = min(self.parallel or os.cpu_count() or 1, len(stale))
         refused = []
         with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
-            made = (pool.map if pool else map)(translated, stale, map(name_of, stale), repeat(DIRECTIVES))
+            made = (pool.map if pool else map)(translation.translated, stale, map(name_of, stale), repeat(DIRECTIVES))
             for source, is_made in zip(stale, made, strict=True):
                 if is_made:  # noted one by one: an interrupted build goes on where it was
                     self.records.note(source.with_suffix(".c"), keys[source])

@@ -81,12 +81,17 @@ cdef extern from *:
     #endif
     static inline float tflm_cy_add_after(float a, float b) { const float y = a + b; return a != a && !tflm_cy_signals(b) ? a : y; }
     static inline float tflm_cy_mul_after(float a, float b) { const float y = a * b; return a != a && !tflm_cy_signals(b) ? a : y; }
-    static inline void tflm_cy_add_runs(const float *a, const float *b, float *y, int64_t n) {
+    #if defined(__x86_64__) && defined(__GNUC__)
+    #define TFLM_CY_ONCE static __attribute__((noinline, unused)) /* long enough for a call */
+    #else
+    #define TFLM_CY_ONCE static inline
+    #endif
+    TFLM_CY_ONCE void tflm_cy_add_runs(const float *a, const float *b, float *y, int64_t n) {
       int64_t i = 0;
       TFLM_CY_RUNS(tflm_cy_add)
       for (; i < n; i++) y[i] = tflm_cy_add_f32(a[i], b[i]);
     }
-    static inline void tflm_cy_mul_runs(const float *a, const float *b, float *y, int64_t n) {
+    TFLM_CY_ONCE void tflm_cy_mul_runs(const float *a, const float *b, float *y, int64_t n) {
       int64_t i = 0;
       TFLM_CY_RUNS(tflm_cy_mul)
       for (; i < n; i++) y[i] = tflm_cy_mul_f32(a[i], b[i]);

@@ -6,7 +6,8 @@ Source: LiteRT:tflite/kernels/{segment_sum,unsorted_segment}.cc.
 from libc.float cimport FLT_MAX
 from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t
 
-from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first, mul_runs
+from tflm_cy.arithmetic.combine cimport ADD, MAXIMUM, MINIMUM, MULTIPLY, Combine
+from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
 
 cdef enum Joining:
     JOIN_SUM = 0
@@ -44,30 +45,12 @@ cdef inline Joined joined(int joining, Joined a, Joined b) noexcept nogil:
         return <int32_t>(<uint32_t>a * <uint32_t>b if joining == JOIN_PRODUCT else <uint32_t>a + <uint32_t>b)
 
 
-cdef inline void join_row(int joining, Joined* row, const Joined* x, int64_t width) noexcept nogil:
-    cdef int64_t j
-    if Joined is float:
-        if joining == JOIN_SUM:
-            add_runs(row, x, row, width)
-            return
-        if joining == JOIN_BEFORE:
-            add_runs(x, row, row, width)
-            return
-        if joining == JOIN_PRODUCT:
-            mul_runs(row, x, row, width)
-            return
-    if joining == JOIN_LARGEST:
-        for j in range(width):
-            row[j] = joined(JOIN_LARGEST, row[j], x[j])
-    elif joining == JOIN_SMALLEST:
-        for j in range(width):
-            row[j] = joined(JOIN_SMALLEST, row[j], x[j])
-    elif joining == JOIN_PRODUCT:
-        for j in range(width):
-            row[j] = joined(JOIN_PRODUCT, row[j], x[j])
+cdef inline void join_row(Combine combine, int joining, Joined* row, const Joined* x, int64_t width) noexcept nogil:
+    cdef int op = MAXIMUM if joining == JOIN_LARGEST else MINIMUM if joining == JOIN_SMALLEST else MULTIPLY if joining == JOIN_PRODUCT else ADD
+    if Joined is float and joining == JOIN_BEFORE:
+        combine(ADD, x, 1, row, 1, row, 1, width)
     else:
-        for j in range(width):
-            row[j] = joined(JOIN_SUM, row[j], x[j])
+        combine(op, row, 1, x, 1, row, 1, width)
 
 
 cdef inline void join_values(int joining, const Joined* x, const int32_t* segments, int64_t rows, Joined* y) noexcept nogil:
@@ -93,26 +76,27 @@ cdef inline void join_short_rows(
             row[j] = joined(joining, row[j], x[i * width + j])
 
 
-cdef inline void join_sorted_rows(const Joined* x, const int32_t* segments, int64_t rows, int64_t width, Joined* y) noexcept nogil:
+cdef inline void join_sorted_rows(Combine combine, const Joined* x, const int32_t* segments, int64_t rows, int64_t width, Joined* y) noexcept nogil:
     """Of JOIN_BEFORE, whose segments follow each other without a gap: the first row of each is added to 0 and needs no output to be set before."""
     cdef int64_t i, j
     cdef Joined* row
     for i in range(rows):
         row = y + segments[i] * width
         if i > 0 and segments[i] == segments[i - 1]:
-            join_row(JOIN_BEFORE, row, x + i * width, width)
+            join_row(combine, JOIN_BEFORE, row, x + i * width, width)
         else:
             for j in range(width):
                 row[j] = x[i * width + j] + <Joined>0
 
 
 cdef inline void join_segments(
-    int joining, const Joined* x, const int32_t* segments, int64_t rows, int64_t width, Joined* y, int64_t y_count,
+    Combine combine, int joining, const Joined* x, const int32_t* segments, int64_t rows, int64_t width, Joined* y, int64_t y_count,
 ) noexcept nogil:
+    """combine: the loop of the type."""
     cdef int64_t i
     cdef Joined start = neutral(joining, <Joined>0)
     if joining == JOIN_BEFORE and width >= SHORT_ROW:
-        join_sorted_rows(x, segments, rows, width, y)
+        join_sorted_rows(combine, x, segments, rows, width, y)
         return
     for i in range(y_count):
         y[i] = start
@@ -131,4 +115,4 @@ cdef inline void join_segments(
     for i in range(rows):
         if segments[i] < 0:
             continue
-        join_row(joining, y + segments[i] * width, x + i * width, width)
+        join_row(combine, joining, y + segments[i] * width, x + i * width, width)

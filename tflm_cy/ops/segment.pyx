@@ -12,6 +12,7 @@ from tflm_cy.arithmetic.segment cimport JOIN_BEFORE, JOIN_LARGEST, JOIN_PRODUCT,
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, Tensor, bytes_of, count, count_range, is_constant, type_name
 from tflm_cy.ops.arity cimport expect_arity_between
+from tflm_cy.ops.combining cimport combine_of
 from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_type_of
 
 cdef struct Segments:
@@ -109,9 +110,9 @@ cdef int join(Context context, Node* node) noexcept nogil:
     if count(y) == 0:
         return 0
     if x.type == FLOAT32:
-        join_segments(joining, <const float*>x.data, ids, rows, width, <float*>y.data, count(y))
+        join_segments(combine_of(x.type), joining, <const float*>x.data, ids, rows, width, <float*>y.data, count(y))
     else:
-        join_segments(joining, <const int32_t*>x.data, ids, rows, width, <int32_t*>y.data, count(y))
+        join_segments(combine_of(x.type), joining, <const int32_t*>x.data, ids, rows, width, <int32_t*>y.data, count(y))
     return 0
 
 
