@@ -76,6 +76,63 @@ def assigns_another_shape(case):
     return any(first[t] != later[t] for t in assigned)
 
 
+def assigns_another_rank(case):
+    """A variable is assigned values of another rank than at the first allocation."""
+    first = _allocated(case)
+    return any(
+        len(first[t]) != len(_allocated(case, feed)[t])
+        for model, graph, node in _nodes(case, "ASSIGN_VARIABLE")
+        for t in [node["inputs"][1]]
+        if graph is model["subgraphs"][0]
+        for feed in case.feeds
+    )
+
+
+def gives_a_tensor_twice(case):
+    """A subgraph names one of its outputs twice."""
+    return any(len(set(graph["outputs"])) < len(graph["outputs"]) for graph in read_model(case.model)["subgraphs"])
+
+
+def has_fewer_than_no_windows(case):
+    """A window without padding is larger than its image by more than a stride, at the file's shapes or at one that is fed.
+
+    TensorFlow's count of such windows is below 0."""
+    shapes = [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+    for model, graph, node in _nodes(
+        case, "CONV_2D", "DEPTHWISE_CONV_2D", "MAX_POOL_2D", "AVERAGE_POOL_2D", "L2_POOL_2D"
+    ):
+        options = node["builtin_options"][1]
+        if graph is not model["subgraphs"][0] or not options["padding"]:
+            continue
+        for axis, letter in ((1, "h"), (2, "w")):
+            if "filter_height" in options:
+                extent = options["filter_height" if axis == 1 else "filter_width"]
+            else:
+                taps = _shape(graph["tensors"][node["inputs"][1]])[axis]
+                extent = (taps - 1) * options[f"dilation_{letter}_factor"] + 1
+            for found in shapes:
+                image = found[node["inputs"][0]]
+                if len(image) == 4 and image[axis] <= extent - 1 - options[f"stride_{letter}"]:
+                    return True
+    return False
+
+
+def gives_more_than_the_image(case):
+    """A TRANSPOSE_CONV gives an image of more windows than its input has pixels: its shape is a constant, the input's is a placeholder."""
+    shapes = [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+    for model, graph, node in _nodes(case, "TRANSPOSE_CONV"):
+        options = node["builtin_options"][1]
+        for axis, letter in ((1, "h"), (2, "w")):
+            ends = [
+                (found[node["inputs"][2]], found[node["outputs"][0]])
+                for found in shapes
+                if graph is model["subgraphs"][0]
+            ]
+            if any(len(x) == len(y) == 4 and x[axis] < -(-y[axis] // options[f"stride_{letter}"]) for x, y in ends):
+                return True
+    return False
+
+
 def makes_of_nothing(*operators):
     """The cause that one of these operators has an empty input, and an output that is not, at the last feed.
 

@@ -1,6 +1,14 @@
 """Differences of `python -m compat --placeholders` that we want: shapes that do not belong together, branches and loops."""
 
-from .causes import assigns_another_shape, lacks_room_for_sums, makes_of_nothing
+from .causes import (
+    assigns_another_rank,
+    assigns_another_shape,
+    gives_a_tensor_twice,
+    gives_more_than_the_image,
+    has_fewer_than_no_windows,
+    lacks_room_for_sums,
+    makes_of_nothing,
+)
 from .deviation import Deviation
 
 DEFAULT = ("AUTO", "BUILTIN")
@@ -122,6 +130,7 @@ OUT_OF_SHAPE = (
         "an output with more windows than the input has pixels is computed from those that there are, as by the reference; "
         "TensorFlow's optimized kernel reads what lies behind them",
         NOT_REFERENCE,
+        cause=gives_more_than_the_image,
     ),
     *(
         Deviation(
@@ -185,12 +194,14 @@ OUT_OF_SHAPE = (
         "GRAPH/*/outputs, IF#*",
         "invoke ?, output ?: * of * elements: *",
         "a branch that gives a tensor twice gives it twice; TensorFlow's IF leaves memory that nobody wrote",
+        cause=gives_a_tensor_twice,
     ),
     Deviation(
         "GRAPH/*/variables, *rank: *#*",
         "invoke ?, output ?: *",
         "a variable of another rank has the shape of what was assigned; TensorFlow's delegate mixes it with the one before",
         DEFAULT,
+        cause=assigns_another_rank,
     ),
     *(
         Deviation(
@@ -210,8 +221,15 @@ OUT_OF_SHAPE = (
             "raised ValueError in get_tensor: Malloc to copy tensor failed.*  <>  ok",
             "fewer than no windows are none; TensorFlow counts bytes below 0 and cannot copy them",
             ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+            cause=has_fewer_than_no_windows,
         )
-        for cases in ("GRAPH/*, *#*", "*_POOL_2D/*int8/*, *#*", "BATCH_TO_SPACE_ND/*int8/*")
+        for cases in ("GRAPH/*, *#*", "*_POOL_2D/*int8/*, *#*")
+    ),
+    Deviation(
+        "BATCH_TO_SPACE_ND/*int8/*",
+        "raised ValueError in get_tensor: Malloc to copy tensor failed.*  <>  ok",
+        "fewer than no rows are none; TensorFlow counts bytes below 0 and cannot copy them",
+        ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
     ),
     Deviation(
         "BATCH_TO_SPACE_ND/*/fed, to none: *#*",
@@ -223,6 +241,7 @@ OUT_OF_SHAPE = (
         "raised RuntimeError in allocate_tensors: *BytesRequired number of * overflowed.*  <>  ok",
         "fewer than no windows are none; TensorFlow counts on with a number below 0, and a later node refuses it",
         ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+        cause=has_fewer_than_no_windows,
     ),
     *(
         Deviation(
@@ -307,6 +326,7 @@ OUT_OF_SHAPE = (
             f"ok  <>  raised RuntimeError in allocate_tensors: {text}",
             "fewer than no windows are none; TensorFlow counts on with a number below 0, which a later node takes",
             ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+            cause=has_fewer_than_no_windows,
         )
         for text in ("*CONV_2D: a * filter with dilations * does not fit the * image.*", "CONV_2D: *: 0 channels, *")
     ),
@@ -315,6 +335,7 @@ OUT_OF_SHAPE = (
         "invoke 1, output 0: * of * elements: *",
         "the border around nothing is written; TensorFlow's optimized kernel leaves a part of it as it was",
         NOT_REFERENCE,
+        cause=makes_of_nothing("PAD"),
     ),
     Deviation(
         "GRAPH/*, to none: inside#*",
@@ -322,6 +343,20 @@ OUT_OF_SHAPE = (
         "fewer than no windows are none; TensorFlow counts on with a number below 0, of which a later node makes another one",
         ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
         "*CONV_2D(*",
+        has_fewer_than_no_windows,
+    ),
+    Deviation(
+        "GRAPH/*, to none: inside#*",
+        "details of tensor *: shape int32 [*] <> int32 [*]",
+        "fewer than no windows are none; TensorFlow's details show a number below 0",
+        ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+        cause=has_fewer_than_no_windows,
+    ),
+    Deviation(
+        "GRAPH/*/rewrite extrema, to none: *#*",
+        "0 <> 1 invokes",
+        "MAXIMUM or MINIMUM with a constant behind a convolution or pooling runs; TensorFlow's delegate spoils the padding",
+        DEFAULT,
     ),
     Deviation(
         "GRAPH/*, to none: last#*",

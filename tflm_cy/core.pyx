@@ -307,7 +307,7 @@ cdef class Core:
             value = checked_value(g, t, value)
         PyObject_GetBuffer(value, &buffer, PyBUF_STRIDED_RO)
         try:
-            expect_shape(&buffer, tensor)
+            expect_shape(buffer.ndim, buffer.shape, tensor)
             if is_constant(tensor):
                 if g.ready:
                     self.guard()

@@ -142,3 +142,15 @@ def test_nodes_that_nobody_reads_are_left_out_with_what_they_refuse(chain, read)
     reference.resize_tensor_input(0, [4, 5])
     with pytest.raises(RuntimeError, match="broadcast"):
         reference.allocate_tensors()
+
+
+def test_a_node_that_cannot_be_created_is_refused_also_where_nobody_reads_it():
+    """A copy between different scales, in a graph without outputs."""
+    x, y = (Tensor([2], "int8", scale=scale, zero_point=0) for scale in (0.5, 0.25))
+    model = Model()
+    main = model.subgraph("main")
+    main.op("TRANSPOSE", [x, Tensor.constant(np.array([0], np.int32))], [y])
+    main.inputs, main.outputs = [x], []
+    interpreter = Interpreter(model_content=model.to_bytes())
+    with pytest.raises(RuntimeError, match="differ"):
+        interpreter.allocate_tensors()

@@ -390,3 +390,18 @@ def test_the_six_names_are_everywhere():
     }
     assert names <= set(dir(tflm_cy)) and names <= set(dir(tflm_cy.interpreter))
     assert {"OpResolverType", "load_delegate"} <= set(dir(tflm_cy.experimental))
+
+
+def test_a_string_input_that_was_never_set_is_allocated_again_after_any_resize():
+    """As in TensorFlow, which has no memory for it; once it is set, a resize to its own shape changes nothing."""
+    x, indices, y = Tensor([2], "string"), Tensor([1], "int32"), Tensor([1], "string")
+    interpreter = Interpreter(model_content=Model.single("GATHER", [x, indices], [y], axis=0, batch_dims=0).to_bytes())
+    interpreter.allocate_tensors()
+    index = interpreter.get_input_details()[0]["index"]
+    interpreter.resize_tensor_input(index, [2])
+    with pytest.raises(RuntimeError, match="not ready"):
+        interpreter.invoke()
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(index, np.array([b"a", b"b"], object))
+    interpreter.resize_tensor_input(index, [2])
+    interpreter.invoke()

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from compat.builder import Tensor
+from compat.builder import Model, Tensor
+from tests.harness import allocated, run
 from tests.machine import AARCH64
 
 from .evaluate import REFUSED, evaluate, like, real, same_bytes
@@ -140,3 +141,18 @@ def test_refusals():
     h = x.astype(np.int16)
     with pytest.raises(REFUSED, match="zero point 0"):
         evaluate("DEQUANTIZE", [h], np.float32, 3, inputs=[like(h, 1.0, 4)])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_of_fewer_channels_than_scales_the_first_ones_count(dtype):
+    """After a resize; TensorFlow looks at no more scales than there are channels."""
+    q, real_values = np.array([[5, 6], [7, 8]], dtype), np.array([[4, 8], [6, 12]], np.float32)
+    for op, given, wanted in (("DEQUANTIZE", q, real_values), ("QUANTIZE", real_values, q)):
+        integers = Tensor([2, 3], dtype, scale=[1.0, 2.0, 4.0], zero_point=[1, 2, 3], axis=1)
+        floats = Tensor([2, 3], "float32")
+        x, y = (integers, floats) if op == "DEQUANTIZE" else (floats, integers)
+        interpreter = allocated(Model.single(op, [x], [y]))
+        interpreter.resize_tensor_input(interpreter.get_input_details()[0]["index"], [2, 2])
+        interpreter.allocate_tensors()
+        [got] = run(interpreter, given)
+        assert got.tolist() == wanted.tolist()

@@ -171,3 +171,11 @@ def test_constants_are_sliced_before_the_first_invoke():
     inputs = [x, given([1], True), given([5], True), given([2], True)]
     interpreter = interpret("STRIDED_SLICE", inputs, [Tensor([1], "int32")])
     same(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]), x[1:5:2])
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_fewer_strides_than_indices_are_refused(constant):
+    """Where they are fed, as after a resize, when the node runs."""
+    inputs = [(np.zeros((4, 6), np.int8), "int8"), *(given(v, constant) for v in ([0, 0], [2, 2], [1]))]
+    with pytest.raises(RuntimeError, match="fewer strides" if constant else "failed to invoke"):
+        run("STRIDED_SLICE", inputs, [Tensor([1, 1], "int8")])

@@ -30,7 +30,7 @@ cdef bint fits(const ArrayFields* array, const Tensor* tensor) noexcept
 cdef object new_array(const Tensor* tensor)
 cdef object checked_value(Subgraph g, int t, object value)
 cdef list checked_strings(Subgraph g, int t, object value)
-cdef int expect_shape(const Py_buffer* value, const Tensor* tensor) except -1
+cdef int expect_shape(int rank, const Py_ssize_t* shape, const Tensor* tensor) except -1
 cdef void write_value(Tensor* tensor, const Py_buffer* value) noexcept
 cdef int open_constant(Subgraph g, int t) except -1
 cdef object view_value(Subgraph g, int t)

@@ -154,6 +154,8 @@ cdef object checked_value(Subgraph g, int t, object value):
 cdef list checked_strings(Subgraph g, int t, object value):
     """The value of a string tensor: of arrays of bytes or str (as UTF-8), or lists of them."""
     cdef const Tensor* tensor = &g.tensors[t]
+    cdef Py_ssize_t[MAX_RANK] shape
+    cdef int d
     if isinstance(value, (list, tuple)) and all(isinstance(item, (bytes, str)) for item in value):
         value = np.array(value, dtype=object)
     array = np.asarray(value)
@@ -161,12 +163,9 @@ cdef list checked_strings(Subgraph g, int t, object value):
         raise ValueError(
             f"Cannot set tensor: Got value of type {NUMPY_TYPE_NAMES.get(array.dtype.name, 'NOTYPE')} but expected type STRING for "
             f"input {t}, name: {tensor_name(g, t)} ")
-    if array.ndim != tensor.rank:
-        raise ValueError(
-            f"Cannot set tensor: Dimension mismatch. Got {array.ndim} but expected {tensor.rank} for input {t}.")
-    if list(array.shape) != shape_of(tensor):
-        raise ValueError(
-            f"Cannot set tensor: Dimension mismatch. Got {list(array.shape)} but expected {shape_of(tensor)} for input {t}.")
+    for d in range(min(array.ndim, MAX_RANK)):
+        shape[d] = array.shape[d]
+    expect_shape(array.ndim, shape, tensor)
     items = []
     for item in array.ravel().tolist():
         if isinstance(item, str):
@@ -179,16 +178,16 @@ cdef list checked_strings(Subgraph g, int t, object value):
     return items
 
 
-cdef int expect_shape(const Py_buffer* value, const Tensor* tensor) except -1:
+cdef int expect_shape(int rank, const Py_ssize_t* shape, const Tensor* tensor) except -1:
     """The tensor's."""
     cdef int d
-    if value.ndim != tensor.rank:
+    if rank != tensor.rank:
         raise ValueError(
-            f"Cannot set tensor: Dimension mismatch. Got {value.ndim} but expected {tensor.rank} for input {tensor.index}.")
-    for d in range(value.ndim):
-        if value.shape[d] != tensor.dims[d]:
+            f"Cannot set tensor: Dimension mismatch. Got {rank} but expected {tensor.rank} for input {tensor.index}.")
+    for d in range(rank):
+        if shape[d] != tensor.dims[d]:
             raise ValueError(
-                f"Cannot set tensor: Dimension mismatch. Got {value.shape[d]} but expected {tensor.dims[d]} for dimension {d} "
+                f"Cannot set tensor: Dimension mismatch. Got {shape[d]} but expected {tensor.dims[d]} for dimension {d} "
                 f"of input {tensor.index}.")
     return 0
 
