@@ -14,7 +14,7 @@ A negative or too large index fails the invoke.
 
 Source: LiteRT:tflite/kernels/gather.cc, gather_nd.cc, scatter_nd.cc.
 """
-from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.combine cimport ADD, Combine

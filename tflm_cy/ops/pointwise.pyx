@@ -22,7 +22,7 @@ from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT16, UINT32,
-    count, same_shape, type_name, type_size,
+    count, same_shape, type_name,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.elementwise cimport Binary, Unary, prepare_binary, prepare_unary
