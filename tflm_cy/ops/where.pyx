@@ -133,6 +133,8 @@ cdef inline void write_elements(const Element* data, const Tensor* x, int64_t* r
             rows = write_row(data, n, at, 1, rows, end)
         elif x.rank == 3:
             rows = write_row(data, n, at, 2, rows, end)
+        elif x.rank == 4:
+            rows = write_row(data, n, at, 3, rows, end)
         else:
             rows = write_row(data, n, at, x.rank - 1, rows, end)
         data += n
