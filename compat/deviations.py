@@ -241,12 +241,15 @@ DEVIATIONS = (
         )
         for dtype in ("int8", "int16")
     ),
-    Deviation(
-        "CONV_3D/float32/dilated wide#*",
-        "invoke ?, output 0: float32 *",
-        "a dilated convolution of images with fewer planes than channels is computed; TensorFlow's optimized kernel copies too few "
-        "channels into memory that nobody wrote",
-        NOT_REFERENCE,
+    *(
+        Deviation(
+            cases,
+            "invoke ?, output 0: float32 *",
+            "a dilated convolution of images with fewer planes than channels is computed; TensorFlow's optimized kernel copies too few "
+            "channels into memory that nobody wrote",
+            NOT_REFERENCE,
+        )
+        for cases in ("CONV_3D/float32/dilated wide#*", "CONV_3D/float32/dilated, ones: *#*")
     ),
     Deviation(
         "TFLite_Detection_PostProcess/uint8/regular equal scores#*",

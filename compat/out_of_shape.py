@@ -63,6 +63,16 @@ OUT_OF_SHAPE = (
                 "parts that do not come out even are refused; TensorFlow's delegate runs on memory that is not the tensors', or dies",
             ),
             (
+                "SPLIT/float32/random",
+                "Not an even split",
+                "parts that do not come out even are refused; TensorFlow's delegate runs on memory that is not the tensors', or dies",
+            ),
+            (
+                "GRAPH/float32/*",
+                "TRANSPOSE_CONV: a filter of the shape * for an image *",
+                "an image of fewer channels than the filter wants is refused; TensorFlow's delegate reads as many as the filter wants",
+            ),
+            (
                 "REVERSE_SEQUENCE/*",
                 "*seq_lengths",
                 "lengths beyond the sequence are refused; TensorFlow looks at the first one only",
