@@ -21,7 +21,7 @@ gc.set_threshold(300_000, 10, 10)
 def translated(source: Path, name: str, directives: dict) -> bool:
     """Write the C file of a module beside its source, all of it or nothing; false: Cython has said what is wrong."""
     target, unfinished = source.with_suffix(".c"), source.with_suffix(".c.new")
-    # Of operators they would be 60 kB of the library; who reads of an operator's kernels reads the source.
+    # Those of operators would make the library larger for nobody: who wants to know how an operator computes reads its source.
     Options.docstrings = "ops" not in source.parts
     result = translate(str(source), full_module_name=name, compiler_directives=directives, output_file=str(unfinished))
     if result.num_errors:

@@ -65,14 +65,20 @@ SIMD_INLINE Floats floats_two_to(Whole exponent) { return (Floats)(((Bits)expone
 /* A function computes `count` vectors step by step: each step waits for the one before, and a processor looks ahead over few vectors' steps. */
 #define EACH for (int v = 0; v < count; v++)
 
+/* x = exponent * ln 2 + the rest that is left in x. */
+SIMD_INLINE void reduce_range(Floats *x, Whole *exponent, int count) {
+  Floats m[VECTORS];
+  EACH m[v] = floats_floor(floats_plus(x[v], FLOATS(1.44269504088896341f), FLOATS(0.5f)));
+  EACH exponent[v] = __builtin_convertvector(m[v], Whole);
+  EACH x[v] = floats_plus(m[v], FLOATS(2.12194440e-4f), floats_plus(m[v], FLOATS(-0.693359375f), x[v]));
+}
+
 SIMD_INLINE void logistic_vectors(Floats *a, int count) {
   const Floats most = FLOATS(16.6355324f), least = FLOATS(-110.0f);
   Floats r[VECTORS], r2[VECTORS], even[VECTORS], odd[VECTORS], p[VECTORS];
   Whole exponent[VECTORS];
   EACH r[v] = floats_max(least, floats_min(most, a[v])) * 0.5f;
-  EACH p[v] = floats_floor(floats_plus(r[v], FLOATS(1.44269504088896341f), FLOATS(0.5f)));
-  EACH exponent[v] = __builtin_convertvector(p[v], Whole);
-  EACH r[v] = floats_plus(p[v], FLOATS(2.12194440e-4f), floats_plus(p[v], FLOATS(-0.693359375f), r[v]));
+  reduce_range(r, exponent, count);
   EACH r2[v] = r[v] * r[v];
   EACH even[v] = floats_plus(r2[v], FLOATS(4.1898667812347412109375e-2f), FLOATS(0.49999141693115234375f));
   EACH odd[v] = floats_plus(r2[v], FLOATS(8.33471305668354034423828125e-3f), FLOATS(0.16666877269744873046875f));
@@ -106,9 +112,7 @@ SIMD_INLINE void exp_vectors(Floats *a, int count) {
   Floats r[VECTORS], r2[VECTORS], even[VECTORS], odd[VECTORS], p[VECTORS];
   Whole exponent[VECTORS];
   EACH r[v] = floats_max(least, floats_min(most, a[v]));
-  EACH p[v] = floats_floor(floats_plus(r[v], FLOATS(1.44269504088896341f), FLOATS(0.5f)));
-  EACH exponent[v] = __builtin_convertvector(p[v], Whole);
-  EACH r[v] = floats_plus(p[v], FLOATS(2.12194440e-4f), floats_plus(p[v], FLOATS(-0.693359375f), r[v]));
+  reduce_range(r, exponent, count);
   EACH r2[v] = r[v] * r[v];
   EACH even[v] = floats_plus(r2[v], FLOATS(1.37449637986719608306884765625e-3f), FLOATS(4.166965186595916748046875e-2f));
   EACH odd[v] = floats_plus(r2[v], FLOATS(8.36894474923610687255859375e-3f), FLOATS(0.16666518151760101318359375f));
@@ -189,39 +193,35 @@ SIMD_INLINE void gelu_vectors(Floats *a, int count) {
 }
 #undef EACH
 
-#define FUNCTION_EIGEN(NAME)                                                                    \
-  SIMD_INLINE Floats NAME##_floats(Floats a) {                                                  \
-    NAME##_vectors(&a, 1);                                                                      \
-    return a;                                                                                   \
-  }                                                                                             \
-  static void NAME##_eigen(const float *x, float *y, ptrdiff_t n) {                             \
-    Floats a[VECTORS];                                                                          \
-    ptrdiff_t i = 0;                                                                            \
-    for (; i + VECTORS * VL <= n; i += VECTORS * VL) {                                          \
-      for (int v = 0; v < VECTORS; v++) a[v] = floats_load(x + i + v * VL, VL);                 \
-      NAME##_vectors(a, VECTORS);                                                               \
-      for (int v = 0; v < VECTORS; v++) floats_store(y + i + v * VL, a[v], VL);                 \
-    }                                                                                           \
-    for (; i < n; i += VL) floats_store(y + i, NAME##_floats(floats_load(x + i, n - i)), n - i); \
+/* y = FUNCTION of VALUE of x, for n values. */
+#define OVER_VECTORS(FUNCTION, VALUE)                                                                \
+  Floats a[VECTORS];                                                                                 \
+  ptrdiff_t i = 0;                                                                                   \
+  for (; i + VECTORS * VL <= n; i += VECTORS * VL) {                                                 \
+    for (int v = 0; v < VECTORS; v++) a[v] = VALUE(floats_load(x + i + v * VL, VL));                 \
+    FUNCTION(a, VECTORS);                                                                            \
+    for (int v = 0; v < VECTORS; v++) floats_store(y + i + v * VL, a[v], VL);                        \
+  }                                                                                                  \
+  for (; i < n; i += VL) {                                                                           \
+    a[0] = VALUE(floats_load(x + i, n - i));                                                         \
+    FUNCTION(a, 1);                                                                                  \
+    floats_store(y + i, a[0], n - i);                                                                \
   }
-FUNCTION_EIGEN(logistic)
-FUNCTION_EIGEN(tanh)
-FUNCTION_EIGEN(gelu)
+#define AS_IT_IS(value) (value)
+#define SCALED(value) (((value) - top) * beta)
+
+static void logistic_eigen(const float *x, float *y, ptrdiff_t n) { OVER_VECTORS(logistic_vectors, AS_IT_IS) }
+static void tanh_eigen(const float *x, float *y, ptrdiff_t n) { OVER_VECTORS(tanh_vectors, AS_IT_IS) }
+static void gelu_eigen(const float *x, float *y, ptrdiff_t n) { OVER_VECTORS(gelu_vectors, AS_IT_IS) }
+/* y = exp((x - top) * beta) */
+static void exp_scaled_eigen(const float *x, float *y, ptrdiff_t n, float top, float beta) { OVER_VECTORS(exp_vectors, SCALED) }
+#undef SCALED
+#undef AS_IT_IS
+#undef OVER_VECTORS
+
 SIMD_INLINE Floats exp_floats(Floats a) {
   exp_vectors(&a, 1);
   return a;
-}
-
-/* y = exp((x - top) * beta) */
-static void exp_scaled_eigen(const float *x, float *y, ptrdiff_t n, float top, float beta) {
-  Floats a[VECTORS];
-  ptrdiff_t i = 0;
-  for (; i + VECTORS * VL <= n; i += VECTORS * VL) {
-    for (int v = 0; v < VECTORS; v++) a[v] = (floats_load(x + i + v * VL, VL) - top) * beta;
-    exp_vectors(a, VECTORS);
-    for (int v = 0; v < VECTORS; v++) floats_store(y + i + v * VL, a[v], VL);
-  }
-  for (; i < n; i += VL) floats_store(y + i, exp_floats((floats_load(x + i, n - i) - top) * beta), n - i);
 }
 
 /* y *= scale; and y = x - a - b */

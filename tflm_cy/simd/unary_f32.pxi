@@ -63,7 +63,7 @@ cdef void fill_unary_f32(UnaryF32Kernels* table) noexcept:
     table.round_nearest = round_nearest_run32
     table.sin = sin_run32
     table.cos = cos_run32
-    if SIMD_ISA == 256:          # for other machines the definition does
+    if SIMD_ISA == 256:          # with other instruction sets only tests ask for these two: the definition serves
         table.elu_avx2 = elu_avx2_run32
         table.logistic_avx2 = logistic_avx2_run32
     table.roots_of = ROOTS_OF32

@@ -42,7 +42,7 @@ cdef inline void largest_rows(
         oh = <int32_t>(row % p.out_height)
         image = x + row / p.out_height * p.height * line
         t = taps_at(p, oh, 0)
-        if narrow and tap_count(t) > 0 and p.pad_left == 0:
+        if narrow and tap_count(t) > 0:
             fast.largest(image + t.top * line, t.bottom - t.top, line, 1, line, is_signed, p.low, p.high, 1, 0, y)
         elif separable:
             largest_row(fast, p, is_signed, nothing, image, oh, y)
