@@ -211,7 +211,7 @@ class LinkedBuild(build_ext):
             self.records.save()
 
     def translate(self, sources):
-        """Make C of the sources that have changed, or that cimport what has: the longest first, in processes of their own."""
+        """Make C of the sources that have changed, or that cimport what has, in parts, in processes of their own."""
         import Cython
 
         from tools import translation
@@ -225,18 +225,19 @@ class LinkedBuild(build_ext):
                 self.records.note(target, key)
             if self.force or not self.records.is_fresh(target, key):
                 keys[source] = key
-        stale = sorted(keys, key=lambda source: len(cython_inputs(source)), reverse=True)
-        jobs = min(self.parallel or os.cpu_count() or 1, len(stale))
-        refused = []
+        if not keys:
+            return
+        jobs = min(self.parallel or os.cpu_count() or 1, len(keys))
+        refused = set(keys)
         with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
-            made = (pool.map if pool else map)(translation.translated, stale, map(name_of, stale), repeat(DIRECTIVES))
-            for source, is_made in zip(stale, made, strict=True):
-                if is_made:  # noted one by one: an interrupted build goes on where it was
+            for made in (pool.map if pool else map)(
+                translation.translated, translation.parts(keys, jobs), repeat(DIRECTIVES)
+            ):
+                refused.difference_update(made)
+                for source in made:  # noted by parts: an interrupted build goes on where it was
                     self.records.note(source.with_suffix(".c"), keys[source])
-                else:
-                    refused.append(str(source))
         if refused:
-            raise SystemExit(f"Cython refuses {', '.join(refused)}")
+            raise SystemExit(f"Cython refuses {', '.join(map(str, sorted(refused)))}")
 
     def compile_all(self, sources) -> list[str]:
         """The object files of all modules, the longest compiled first."""

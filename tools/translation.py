@@ -1,34 +1,116 @@
-"""C from a source by Cython, in a process of its own.
+"""C from sources by Cython.
 
     with ProcessPoolExecutor(jobs) as pool:
-        taken = list(pool.map(translated, sources, names, repeat(directives)))
+        made = list(pool.map(translated, parts(sources, jobs), repeat(directives)))
 
-Cython finds what a source cimports while it translates it. `cythonize()` would read all sources for that first, in one process.
+Cython reads and analyses each .pxd that a source cimports, and those that these cimport: half of its time, for what most sources share.
+Here a process that has read what all of some sources need forks for each of them (`_translate_group`). So each source is translated among
+the .pxd files that it needs and no others, as if Cython had been started for it alone.
 """
 
 import gc
+import os
+import sys
+import traceback
+from collections import Counter
+from itertools import accumulate
 from pathlib import Path
 
-from Cython.Compiler import Options
-from Cython.Compiler.Main import compile as translate
+from Cython.Compiler import Errors, Options
+from Cython.Compiler.Main import CompilationOptions, Context, default_options, run_pipeline
 
 from . import cold
+from .records import cython_inputs
 
 # Cython makes trees of objects that all live to the end: it need not look for garbage among them often.
 gc.set_threshold(300_000, 10, 10)
+PARTS_PER_JOB = 2  # more of them end at the same time, fewer share more
 
 
-def translated(source: Path, name: str, directives: dict) -> bool:
-    """Write the C file of a module beside its source, all of it or nothing; false: Cython has said what is wrong."""
+def parts(sources: list[Path], jobs: int) -> list[list[Path]]:
+    """Divide the sources into parts that take about the same time; neighbours, which cimport about the same, stay together."""
+    sources = sorted(sources)
+    ends = list(accumulate(sum(path.stat().st_size for path in cython_inputs(source)) for source in sources))
+    found = [[] for _ in range(jobs * PARTS_PER_JOB)]
+    for source, end in zip(sources, ends, strict=True):
+        found[(end - 1) * len(found) // ends[-1]].append(source)
+    return [part for part in found if part]
+
+
+def translated(sources: list[Path], directives: dict) -> list[Path]:
+    """Write the C file of each module beside its source, all of it or nothing; return those of which Cython has not said what is wrong."""
+    needs = {source: frozenset(map(_name_of, cython_inputs(source) - {source})) for source in sources}
+    needs = {source: frozenset(name for name in names if name) for source, names in needs.items()}
+    for source in sources:
+        source.with_suffix(".c").unlink(missing_ok=True)
+    if hasattr(os, "fork"):
+        _translate_group(_new_context(directives), needs, directives)
+    else:
+        for source in sources:
+            _translate(_new_context(directives), source, directives)
+    return [source for source in sources if source.with_suffix(".c").exists()]
+
+
+def _translate_group(context: Context, needs: dict[Path, frozenset[str]], directives: dict) -> None:
+    """Translate sources all of which need what the context has read: it reads what else they share, then the group is divided."""
+    while needs:
+        common = frozenset.intersection(*needs.values())
+        for name in sorted(common):
+            context.find_module(name)
+        if Errors.get_errors_count():  # printed: nothing that cimports this can be translated
+            return
+        needs = {source: names.difference(common, context.pxds) for source, names in needs.items()}
+        frequency = Counter(name for names in needs.values() for name in sorted(names))
+        [(shared, count)] = frequency.most_common(1) or [(None, 0)]
+        alone = [source for source, names in needs.items() if not names or count == 1]
+        for source in alone:
+            _in_child(_translate, context, source, directives)
+        if group := {source: names for source, names in needs.items() if shared in names and source not in alone}:
+            _in_child(_translate_group, context, group, directives)
+        needs = {source: names for source, names in needs.items() if source not in alone and source not in group}
+
+
+def _in_child(function, *arguments) -> None:
+    """Call a function in a forked process, and wait for its end."""
+    gc.freeze()  # or the child's collector would copy all pages
+    pid = os.fork()
+    if pid == 0:  # must not go on as its parent, whatever happens
+        try:
+            function(*arguments)
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status):
+        print(f"A process that translates sources was ended by signal {os.WTERMSIG(status)}", file=sys.stderr)
+
+
+def _translate(context: Context, source: Path, directives: dict) -> None:
     target, unfinished = source.with_suffix(".c"), source.with_suffix(".c.new")
     # Those of operators would make the library larger for nobody: who wants to know how an operator computes reads its source.
     Options.docstrings = "ops" not in source.parts
-    result = translate(str(source), full_module_name=name, compiler_directives=directives, output_file=str(unfinished))
-    if result.num_errors:
+    context.options = _options(directives, str(unfinished))
+    if run_pipeline(str(source), context.options, _name_of(source), context).num_errors:
         unfinished.unlink(missing_ok=True)
-        target.unlink(missing_ok=True)
-        return False
+        return
     if "ops" in source.parts:
         unfinished.write_text(cold.mark_cold(unfinished.read_text()))
     unfinished.replace(target)
-    return True
+
+
+def _new_context(directives: dict) -> Context:
+    context = Context.from_options(_options(directives, None))
+    Errors.init_thread()
+    Errors.open_listing_file(None)
+    return context
+
+
+def _options(directives: dict, target: str | None) -> CompilationOptions:
+    return CompilationOptions(default_options, compiler_directives=directives, output_file=target)
+
+
+def _name_of(path: Path) -> str:
+    """The name of a module or of declarations; empty: a file that has none."""
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__") if path.suffix in (".pxd", ".pyx") else ""

@@ -8,25 +8,27 @@
 #include "x86.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-
 /* From some kilobytes on the C library uses REP MOVSB, which takes up to twice as long as vectors, unless the run is longer than a cache; on AMD's Zen 3
  * twenty times as long where the destination's place in its page is less than a line behind the source's. */
 enum { TFLM_CY_LEAST_LOOP = 4096, TFLM_CY_MOST_LOOP = 384 * 1024, TFLM_CY_PAGE = 4096, TFLM_CY_LINE = 64 };
 
+/* The compiler's own vectors: reading immintrin.h takes half a second in each of the many modules that copy. */
+typedef char tflm_cy_bytes32 __attribute__((vector_size(32), aligned(1), may_alias));
+
 __attribute__((target("avx2"), noinline)) static void tflm_cy_copy_bytes_avx2(char *dst, const char *src, int64_t bytes) {
-  const __m256i last = _mm256_loadu_si256((const __m256i *)(src + bytes - 32));
+#define TFLM_CY_AT(P) (*(tflm_cy_bytes32 *)(P))
+  const tflm_cy_bytes32 last = TFLM_CY_AT(src + bytes - 32);
   char *const end = dst + bytes - 32;
   for (; dst + 96 < end; dst += 128, src += 128) {
-    const __m256i a = _mm256_loadu_si256((const __m256i *)src), b = _mm256_loadu_si256((const __m256i *)(src + 32));
-    const __m256i c = _mm256_loadu_si256((const __m256i *)(src + 64)), d = _mm256_loadu_si256((const __m256i *)(src + 96));
-    _mm256_storeu_si256((__m256i *)dst, a);
-    _mm256_storeu_si256((__m256i *)(dst + 32), b);
-    _mm256_storeu_si256((__m256i *)(dst + 64), c);
-    _mm256_storeu_si256((__m256i *)(dst + 96), d);
+    const tflm_cy_bytes32 a = TFLM_CY_AT(src), b = TFLM_CY_AT(src + 32), c = TFLM_CY_AT(src + 64), d = TFLM_CY_AT(src + 96);
+    TFLM_CY_AT(dst) = a;
+    TFLM_CY_AT(dst + 32) = b;
+    TFLM_CY_AT(dst + 64) = c;
+    TFLM_CY_AT(dst + 96) = d;
   }
-  for (; dst < end; dst += 32, src += 32) _mm256_storeu_si256((__m256i *)dst, _mm256_loadu_si256((const __m256i *)src));
-  _mm256_storeu_si256((__m256i *)end, last);
+  for (; dst < end; dst += 32, src += 32) TFLM_CY_AT(dst) = TFLM_CY_AT(src);
+  TFLM_CY_AT(end) = last;
+#undef TFLM_CY_AT
 }
 
 static inline void tflm_cy_copy_bytes(void *dst, const void *src, int64_t bytes) {
