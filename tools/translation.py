@@ -5,11 +5,13 @@
 
 Cython reads and analyses each .pxd that a source cimports, and those that these cimport: half of its time, for what most sources share.
 Here a process that has read what all of some sources need forks for each of them (`_translate_group`). So each source is translated among
-the .pxd files that it needs and no others, as if Cython had been started for it alone.
+the .pxd files that it needs and no others, as if Cython had been started for it alone. Headers are included in the order in which Cython
+reads: a source whose `cdef extern` stands in front of a cimport, as it defines what the headers ask for, is translated by itself.
 """
 
 import gc
 import os
+import re
 import sys
 import traceback
 from collections import Counter
@@ -24,6 +26,7 @@ from .records import cython_inputs
 
 # Cython makes trees of objects that all live to the end: it need not look for garbage among them often.
 gc.set_threshold(300_000, 10, 10)
+_DEFINES_FIRST = re.compile(r"^cdef extern\b.*^(from \S+ )?cimport\b", re.M | re.S)
 PARTS_PER_JOB = 2  # more of them end at the same time, fewer share more
 
 
@@ -43,11 +46,12 @@ def translated(sources: list[Path], directives: dict) -> list[Path]:
     needs = {source: frozenset(name for name in names if name) for source, names in needs.items()}
     for source in sources:
         source.with_suffix(".c").unlink(missing_ok=True)
-    if hasattr(os, "fork"):
-        _translate_group(_new_context(directives), needs, directives)
-    else:
-        for source in sources:
-            _translate(_new_context(directives), source, directives)
+    alone = [source for source in sources if not hasattr(os, "fork") or _DEFINES_FIRST.search(source.read_text())]
+    for source in alone:
+        _translate(_new_context(directives), source, directives)
+    _translate_group(
+        _new_context(directives), {source: needs[source] for source in sources if source not in alone}, directives
+    )
     return [source for source in sources if source.with_suffix(".c").exists()]
 
 

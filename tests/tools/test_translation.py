@@ -74,6 +74,15 @@ def test_refused_declarations(package, capfd):
     assert "own.pxd" in capfd.readouterr().err
 
 
+def test_what_is_defined_in_front_of_headers(package):
+    sources = [package / "first.pyx", package / "second.pyx"]
+    (package / "shared.pxd").write_text('cdef extern from *:\n    "/* the header */"\n' + SHARED)
+    sources[1].write_text('cdef extern from *:\n    "/* what it asks for */"\n' + SECOND)
+    assert in_process(sources) == sources
+    text = sources[1].with_suffix(".c").read_text()
+    assert 0 < text.index("/* what it asks for */") < text.index("/* the header */")
+
+
 def test_parts(package):
     sources = [package / "second.pyx", package / "first.pyx"]
     assert sorted(source for part in parts(sources, 8) for source in part) == sorted(sources)
