@@ -1,7 +1,10 @@
 """Nodes of the built-in kernels that threads share have the bytes of nodes that run by themselves, on every instruction set.
 
-Dynamic-range images that the threads quantize together, integer convolutions, products of a single matrix; large enough to wake them for.
+Dynamic-range images that the threads quantize together, integer convolutions, products of a single matrix or of few rows; large enough to
+wake them for.
 """
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -58,6 +61,33 @@ def product():
     return model.to_bytes(), feeds
 
 
+def rows(n, x_type, w_type):
+    """Few rows, whose threads share the columns of many weights."""
+    rng = np.random.default_rng(n)
+    depth, outputs = 1030, 1203
+    quantized = x_type != "float32"
+    low, high = (0, 256) if w_type == "uint8" else (-127, 128)
+    x, y = (
+        Tensor(shape, x_type, **({"scale": scale, "zero_point": 3} if quantized else {}))
+        for shape, scale in (([n, depth], 0.05), ([n, outputs], 2.0))
+    )
+    w = Tensor(
+        [outputs, depth],
+        w_type,
+        data=rng.integers(low, high, [outputs, depth]).astype(w_type),
+        scale=0.02,
+        zero_point=7 if w_type == "uint8" else 0,
+    )
+    kind, terms = (np.int32, {"scale": 0.001, "zero_point": 0}) if quantized else (np.float32, {})
+    bias = Tensor([outputs], np.dtype(kind).name, data=rng.integers(-99, 99, outputs).astype(kind), **terms)
+    if quantized:
+        limits = np.iinfo(x_type)
+        feed = rng.integers(limits.min, limits.max + 1, [n, depth]).astype(x_type)
+    else:
+        feed = rng.normal(0, 3, [n, depth]).astype(np.float32)
+    return Model.single("FULLY_CONNECTED", [x, w, bias], [y]).to_bytes(), [feed]
+
+
 CASES = {
     "hybrid": (lambda: convolution("CONV_2D", "float32", "int8", 32, 17), WITHOUT),
     "hybrid, NaN": (lambda: convolution("CONV_2D", "float32", "int8", 32, 17, nans=3), WITHOUT),
@@ -69,6 +99,12 @@ CASES = {
     "int16 depthwise": (lambda: convolution("DEPTHWISE_CONV_2D", "int16", "int8", 21, 42), WITHOUT),
     "int16 depthwise, one channel": (lambda: convolution("DEPTHWISE_CONV_2D", "int16", "int8", 1, 160), WITHOUT),
     "product": (product, OpResolverType.AUTO),
+    **{
+        f"{n} rows, {x_type}, {mode.name}": (partial(rows, n, x_type, w_type), mode)
+        for n in (1, 2, 7)
+        for x_type, w_type in (("int8", "int8"), ("uint8", "uint8"), ("float32", "int8"))
+        for mode in (OpResolverType.AUTO, WITHOUT, OpResolverType.BUILTIN_REF)
+    },
 }
 
 

@@ -2,7 +2,7 @@
 
     cdef HybridScaling h                               # of a node
     h.zero_point, h.scale = s.zero_point, s.scale      # of the quantized row or image
-    scale_rows(&h, group, sums, sum_row, rows, y, y_row)
+    scale_rows(&h, group, first, n, sums, sum_row, rows, y, y_row)
 
 The order of the multiplications is part of the definition: the operators differ in it. Of two NaN the product's comes out, not the bias's; with
 BY_FOURS on aarch64 the bias's, where on x86-64 NaN is the lower limit.
@@ -44,12 +44,11 @@ cdef inline ptrdiff_t bias_first_of(const float* bias, ptrdiff_t n) noexcept nog
     return 0
 
 
-cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, const int32_t* sums, float* y) noexcept nogil:
-    """The columns of a group, which begins at column `first`."""
+cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, ptrdiff_t n, const int32_t* sums, float* y) noexcept nogil:
+    """n columns from column `first` on: the first one of a group, or fours of columns behind it."""
     cdef const float* scales = h.scales + first
     cdef const float* bias = h.bias + first
     cdef const int32_t* w_sums = h.w_sums + first
-    cdef ptrdiff_t n = h.columns
     cdef ptrdiff_t fours = n - n % 4
     cdef float both = mul_after(h.scale, h.scales[0])
     cdef float low = h.low
@@ -91,10 +90,11 @@ cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, const int32_
 
 
 cdef inline void scale_rows(
-    const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y, ptrdiff_t y_row,
+    const void* params, ptrdiff_t group, ptrdiff_t first, ptrdiff_t n, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y,
+    ptrdiff_t y_row,
 ) noexcept nogil:
     """As conv_i8 and depthwise_i8 call it (RequantizeRow)."""
     cdef const HybridScaling* h = <const HybridScaling*>params
     cdef ptrdiff_t r
     for r in range(rows):
-        scale_row(h, group * h.columns, sums + r * sum_row, <float*>(y + r * y_row))
+        scale_row(h, group * h.columns + first, n, sums + r * sum_row, <float*>(y + r * y_row))

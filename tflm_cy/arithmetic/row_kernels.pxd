@@ -68,7 +68,8 @@ cdef struct RowKernels:
     void (*tanh)(const float* x, float* y, ptrdiff_t n) noexcept nogil
     void (*gelu)(const float* x, float* y, ptrdiff_t n) noexcept nogil                # gelu.pxd
     void (*scale_rows)(                              # hybrid_scaling.pxd
-        const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y, ptrdiff_t y_row,
+        const void* params, ptrdiff_t group, ptrdiff_t first, ptrdiff_t n, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows,
+        unsigned char* y, ptrdiff_t y_row,
     ) noexcept nogil
     void (*narrow)(const int16_t* q, ptrdiff_t n, int8_t* y) noexcept nogil                # to int8, which holds the values
     void (*exp_scaled)(const float* x, float* y, ptrdiff_t n, float top, float beta) noexcept nogil     # eigen.pxd: exp((x - top) * beta)

@@ -357,14 +357,15 @@ cdef bint ready_gemm_i8(Context context, IntegerMatrix* op, const Tensor* x, con
 
 
 cdef void finish_double(
-    const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
+    const void* params, ptrdiff_t group, ptrdiff_t first, ptrdiff_t n, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y,
+    ptrdiff_t y_row,
 ) noexcept nogil:
     """The reference's rescaling of whole sums."""
     cdef const DoubleRescale* out = <const DoubleRescale*>params
     cdef ptrdiff_t r, o
     for r in range(rows):
-        for o in range(out.columns):
-            y[o] = <uint8_t>rescale_whole(sums[o], out, o)
+        for o in range(n):
+            y[o] = <uint8_t>rescale_whole(sums[o], out, first + o)
         sums += sum_row
         y += y_row
 

@@ -232,7 +232,7 @@ cdef void finish_positions(const ConvI8* c, const Work* k, const Positions* m, c
         if m.rows[r] != k.nowhere:
             while end < TILE and m.rows[end] == m.rows[end - 1] + y_row:
                 end += 1
-            c.finish(c.params, 0, sums + r * sum_row, sum_row, end - r, m.rows[r], y_row)
+            c.finish(c.params, 0, 0, c.shape.oc, sums + r * sum_row, sum_row, end - r, m.rows[r], y_row)
         r = end
 
 

@@ -36,6 +36,8 @@ cdef struct PlanI8:              # how windows are read and columns are computed
     ptrdiff_t image_bytes
     ptrdiff_t group_columns      # output channels of a group, rounded up to whole vectors
     ptrdiff_t panel_columns      # of a whole panel
+    ptrdiff_t first_column       # of a range of columns
+    ptrdiff_t y_row              # outputs from one position to the next
     int32_t row_factor           # what the sum of a window's bytes counts (uint8)
     int32_t w_offset             # subtracted from uint8 weights
     bint magic_bias              # sums begin at 2^23 (requantize8.h)

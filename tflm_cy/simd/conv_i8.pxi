@@ -142,6 +142,8 @@ cdef void plan_columns(ConvI8* c) noexcept nogil:
     cdef ConvShape* g = &c.shape
     cdef PlanI8* p = &c.plan
     p.group_columns = round_up(g.oc / g.groups, VL)
+    p.first_column = 0
+    p.y_row = g.oc
     p.panel_columns = PANEL * VL
     p.rows = MOST_ROWS if p.group_columns / VL < PANEL else WIDE_ROWS
     if p.flat and g.batches * g.oh * g.ow == 1:
@@ -236,7 +238,7 @@ cdef void start_positions(const ConvI8* c, Positions8* t) noexcept nogil:
     t.steps = t.regular = c.plan.steps
     t.run = steps_of_segment(c)
     t.has_terms = c.plan.row_factor != 0 and not c.packing.zero_point_folded
-    t.y_row = c.shape.oc
+    t.y_row = c.plan.y_row
     if c.dynamic:
         t.kind = TILE_F32
         t.keeps_nan = c.scaling.keeps_nan
@@ -282,7 +284,9 @@ cdef void multiply_positions(const ConvI8* c, Positions8* t, ptrdiff_t group, ui
         panel += 1
         first += width
     if c.finish != NULL:
-        c.finish(c.params, group, <const int32_t*>to, c.plan.group_columns, t.count, y + group * group_oc * c.y_size, c.shape.oc * c.y_size)
+        c.finish(
+            c.params, group, c.plan.first_column, group_oc, <const int32_t*>to, c.plan.group_columns, t.count,
+            y + group * group_oc * c.y_size, c.plan.y_row * c.y_size)
 
 
 cdef void run_flat(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
@@ -306,7 +310,7 @@ cdef void run_flat(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t*
         if t.has_terms:
             for p in range(t.count):
                 t.terms[p] = <int32_t>(<uint32_t>sum_values8(t.x + p * c.plan.row_bytes, c.plan.segment) * <uint32_t>c.plan.row_factor)
-        multiply_positions(c, &t, 0, scratch, y + first * c.shape.oc * c.y_size)
+        multiply_positions(c, &t, 0, scratch, y + first * c.plan.y_row * c.y_size)
         first += t.count
 
 

@@ -365,7 +365,7 @@ cdef void run_depthwise_i8(const DepthwiseI8* d, const void* x, void* scratch, v
                 sum_period(d, &s, rows, <uint8_t*>scratch, narrow if d.narrowed else to)
             if d.finish != NULL:
                 for row in range(s.rows):
-                    d.finish(d.params, 0, s.sums + row * s.y_row, d.channels, g.ow, to + row * d.apart * y_row, g.oc * y_size)
+                    d.finish(d.params, 0, 0, g.oc, s.sums + row * s.y_row, d.channels, g.ow, to + row * d.apart * y_row, g.oc * y_size)
             elif d.narrowed:
                 narrow_rows(d, narrow, s.y_row, s.rows, to)
             oy += 1 + d.apart if d.rows == 2 and (oy + 1) % d.apart == 0 else 1
@@ -397,7 +397,7 @@ cdef void run_single(const DepthwiseI8* d, Columns8* s, const uint8_t* x, uint8_
         set_block(d, s, block)
         sum_position(s, rows, block * VB, g.oc - block * VB, value_flip(d.is_signed), y + block * VB)
     if d.finish != NULL:
-        d.finish(d.params, 0, s.sums, d.channels, 1, y, g.oc * d.y_size)
+        d.finish(d.params, 0, 0, g.oc, s.sums, d.channels, 1, y, g.oc * d.y_size)
 
 
 cdef void set_block(const DepthwiseI8* d, Columns8* s, ptrdiff_t block) noexcept nogil:

@@ -117,7 +117,7 @@ cdef void run_direct_i8(const DepthwiseI8* d, const void* x, void* scratch, void
                 direct_windows8(&s, g.oc / g.ic, now, output + ox * g.oc)
                 ox += now
             if d.finish != NULL:
-                d.finish(d.params, 0, <int32_t*>scratch, g.oc, g.ow, output, g.oc * y_size)
+                d.finish(d.params, 0, 0, g.oc, <int32_t*>scratch, g.oc, g.ow, output, g.oc * y_size)
             output += g.ow * g.oc * y_size
         image += g.ih * g.iw * g.ic
 

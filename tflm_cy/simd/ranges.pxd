@@ -11,7 +11,7 @@ The plan is copied and made smaller; the kernels know nothing of ranges. What a 
 | --- | --- |
 | positions | a pointwise product; any convolution of one image, whole rows |
 | rows of each image | a convolution of several images |
-| columns: panels, or fours of tiles | a product of one position; one of few positions on tiles; in float32 also a single output row, or many more
+| columns: panels, or fours of tiles | a product of few positions; in float32 of one, also a single output row, or many more
   weights than other values: so each core reads its own weights |
 """
 from libc.stddef cimport ptrdiff_t
@@ -94,7 +94,7 @@ cdef inline bint by_tiles(const ConvI8* c) noexcept nogil:
 
 
 cdef inline bint by_panels(const ConvI8* c) noexcept nogil:
-    return c.plan.flat and positions(&c.shape) == 1
+    return c.plan.flat and c.tiles.panel_columns == 0 and positions(&c.shape) < 2 * LEAST_POSITIONS
 
 
 cdef inline Ranges ranges_of_conv_i8(const ConvI8* c) noexcept nogil:
@@ -146,13 +146,13 @@ cdef inline void run_range_conv_i8(const ConvI8* c, const void* x, void* scratch
 
 
 cdef inline void run_columns_conv_i8(const ConvI8* c, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
-    """Of a single position, for which the outputs' distance does not matter."""
     cdef ConvI8 band = c[0]
     if end > c.plan.group_columns:
         end = c.plan.group_columns
     if first >= c.shape.oc:
         return
     band.plan.group_columns = end - first
+    band.plan.first_column = first
     band.shape.oc = (end if end < c.shape.oc else c.shape.oc) - first
     band.packing.panels = c.packing.panels + first / c.plan.panel_columns
     band.packing.bias = c.packing.bias + first

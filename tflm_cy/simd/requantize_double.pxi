@@ -15,7 +15,8 @@ cdef extern from "requantize_double.h" nogil:
 
 
 cdef void finish_requantize_double(
-    const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
+    const void* params, ptrdiff_t group, ptrdiff_t first, ptrdiff_t n, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y,
+    ptrdiff_t y_row,
 ) noexcept nogil:
     cdef const DoubleRescale* out = <const DoubleRescale*>params
     cdef RequantizeDoubleLimits k
@@ -25,7 +26,7 @@ cdef void finish_requantize_double(
     k.low = vi_set1(out.low)
     k.high = vi_set1(out.high)
     for r in range(rows):
-        requantize_double_row(&k, out.scales, sums + r * sum_row, out.columns, y + r * y_row)
+        requantize_double_row(&k, out.scales + first, sums + r * sum_row, n, y + r * y_row)
 
 
 cdef void fill_requantize_double(RequantizeDoubleKernels* table) noexcept:

@@ -14,9 +14,11 @@ from libc.stdint cimport int32_t, uint8_t
 from tflm_cy.arithmetic.multipliers cimport Factor
 
 
-# Outputs of `rows` positions and all columns of a group. Sums: of whole vectors, `sum_row` from one position to the next.
+# Outputs of `rows` positions, n columns of a group from its column `first` on, where a vector begins. Sums and y: of column `first`; sums of whole
+# vectors, `sum_row` from one position to the next.
 ctypedef void (*RequantizeRow)(
-    const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
+    const void* params, ptrdiff_t group, ptrdiff_t first, ptrdiff_t n, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y,
+    ptrdiff_t y_row,
 ) noexcept nogil
 
 cdef enum:                       # halves of the second rounding, of which a column without a right shift has none

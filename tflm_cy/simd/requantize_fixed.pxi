@@ -99,21 +99,22 @@ cdef void pack_factor8(const Factor* factor, ptrdiff_t lane, bint mixed, int32_t
 
 
 cdef void finish_requantize_fixed(
-    const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
+    const void* params, ptrdiff_t group, ptrdiff_t first, ptrdiff_t n, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y,
+    ptrdiff_t y_row,
 ) noexcept nogil:
     cdef const RequantizeFixed* f = <const RequantizeFixed*>params
-    cdef const int32_t* constants = f.packed + group * requantize_fixed_vectors(f) * REQUANTIZE_FIXED_STEP(f.rounding)
+    cdef const int32_t* constants = f.packed + (group * requantize_fixed_vectors(f) + first / VL) * REQUANTIZE_FIXED_STEP(f.rounding)
     cdef RequantizeFixedLimits k
     k.is_signed = f.is_signed
     k.zero = vb_set1_16(f.zero_point)
     k.low = vb_set1(f.low)
     k.high = vb_set1(f.high)
     if f.rounding == ROUNDS_AWAY:
-        requantize_fixed_rows_away(&k, constants, sums, sum_row, rows, f.columns, y, y_row)
+        requantize_fixed_rows_away(&k, constants, sums, sum_row, rows, n, y, y_row)
     elif f.rounding == ROUNDS_MIXED:
-        requantize_fixed_rows_mixed(&k, constants, sums, sum_row, rows, f.columns, y, y_row)
+        requantize_fixed_rows_mixed(&k, constants, sums, sum_row, rows, n, y, y_row)
     else:
-        requantize_fixed_rows_up(&k, constants, sums, sum_row, rows, f.columns, y, y_row)
+        requantize_fixed_rows_up(&k, constants, sums, sum_row, rows, n, y, y_row)
 
 
 cdef void fill_requantize_fixed(RequantizeFixedKernels* table) noexcept:

@@ -64,10 +64,11 @@ cdef void quantize_part_for_isa(const float* v, ptrdiff_t n, const RowScale* s, 
 
 
 cdef void scale_rows_for_isa(
-    const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y, ptrdiff_t y_row,
+    const void* params, ptrdiff_t group, ptrdiff_t first, ptrdiff_t n, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y,
+    ptrdiff_t y_row,
 ) noexcept nogil:
     """The definition, too."""
-    scale_rows(params, group, sums, sum_row, rows, y, y_row)
+    scale_rows(params, group, first, n, sums, sum_row, rows, y, y_row)
 
 
 cdef void add_scaled_products_for_isa(

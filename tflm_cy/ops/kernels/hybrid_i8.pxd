@@ -16,7 +16,7 @@ from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.hybrid cimport sum_rows
 from tflm_cy.arithmetic.hybrid_quantization cimport plan_by_ranges
-from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, HybridScaling
+from tflm_cy.arithmetic.hybrid_scaling cimport HybridScaling
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowRange, RowScale, RowSteps
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport Context, IterationSpace, Node, WorkFunction, iteration_space
@@ -169,7 +169,7 @@ cdef inline void pack_hybrid_i8(HybridI8* h) noexcept nogil:
 
 
 cdef inline ptrdiff_t hybrid_rows(const HybridI8* h) noexcept nogil:
-    """What threads share of one image: output rows, or panels of the columns of a single position."""
+    """What threads share of one image: output rows, or panels of the columns of few positions."""
     cdef const ConvI8* c = &h.sums
     if h.depthwise:
         return h.taps.shape.oh if h.taps.upright == 0 else 1
@@ -201,25 +201,12 @@ cdef inline ConvShape rows_of(const ConvShape* g, ptrdiff_t first, ptrdiff_t end
     return band_of(g, &first, &end)
 
 
-cdef inline HybridScaling columns_of(const HybridScaling* out, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
-    """Of a single group."""
-    cdef HybridScaling part = out[0]
-    part.columns = min(end, out.columns) - first
-    part.bias += first
-    part.w_sums += first
-    part.bias_first -= first
-    if part.params != BY_BOTH:
-        part.scales += first
-    return part
-
-
 cdef inline void run_band(
     const HybridI8* h, const int8_t* image, char* scratch, const HybridScaling* out, ptrdiff_t first, ptrdiff_t end, float* y,
 ) noexcept nogil:
     """Some rows of one image."""
     cdef ConvI8 c
     cdef DepthwiseI8 d
-    cdef HybridScaling part
     cdef const ConvShape* g
     cdef ptrdiff_t all = hybrid_rows(h)
     if h.depthwise:
@@ -239,8 +226,6 @@ cdef inline void run_band(
     if end - first == all:
         c.run(&c, image, scratch + h.kernel_at, y)
     elif by_panels(&c):
-        part = columns_of(out, first * c.plan.panel_columns, end * c.plan.panel_columns)
-        c.params = &part
         run_columns_conv_i8(&c, image, scratch + h.kernel_at, y, first * c.plan.panel_columns, end * c.plan.panel_columns)
     elif c.plan.flat:
         c.shape.batches = end - first

@@ -25,7 +25,6 @@ from tflm_cy.ops.kernels.once cimport begin_once, end_once
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
 from tflm_cy.simd.conv_i8 cimport ConvI8
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8
-from tflm_cy.simd.ranges cimport by_panels
 from tflm_cy.simd.requantize_fixed cimport ROUNDS_AWAY, ROUNDS_MIXED, ROUNDS_UP, RequantizeFixed
 from tflm_cy.simd.table cimport kernels
 
@@ -162,8 +161,4 @@ cdef inline void run_fixed_range(
 
 
 cdef inline int parallelize_fixed(Context context, Node* node, const Plan8* plan, WorkFunction work) except -1:
-    """What finishes the sums wants those of all columns: a single position is not shared."""
-    if Plan8 is ConvI8:
-        if by_panels(plan):
-            return 0
     return parallelize_packed(context, node, plan, work)
