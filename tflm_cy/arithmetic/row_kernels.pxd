@@ -72,6 +72,9 @@ cdef struct RowKernels:
         unsigned char* y, ptrdiff_t y_row,
     ) noexcept nogil
     void (*narrow)(const int16_t* q, ptrdiff_t n, int8_t* y) noexcept nogil                # to int8, which holds the values
+    # Each byte of rows of n so many times; what lies between the rows of y gets any values.
+    void (*repeat)(
+        const unsigned char* x, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t times, unsigned char* y, ptrdiff_t y_row) noexcept nogil
     void (*exp_scaled)(const float* x, float* y, ptrdiff_t n, float top, float beta) noexcept nogil     # eigen.pxd: exp((x - top) * beta)
     float (*row_sum)(const float* p, ptrdiff_t n, ptrdiff_t start) noexcept nogil      # optimized/reduction.pxd: n - start >= 8; NaN: any
     void (*scale_row)(float* y, ptrdiff_t n, float scale) noexcept nogil                               # y * scale

@@ -1,10 +1,13 @@
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8, DepthwiseI8Kernels
 from tflm_cy.simd.requantize8 cimport may_raise, raised_by, stays_small
+
+cdef extern from "repeat_bytes.h" nogil:
+    void repeat_rows(const uint8_t* x, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t times, uint8_t* y, ptrdiff_t y_row) noexcept
 
 cdef extern from "depthwise_i8.h" nogil:
     enum:
@@ -245,20 +248,18 @@ cdef void plan_chunks(DepthwiseI8* d) noexcept nogil:
 
 cdef void widen_row(const DepthwiseI8* d, const uint8_t* x, uint8_t* line) noexcept nogil:
     """A row with each channel repeated for its outputs, or with room behind the channels."""
-    cdef ptrdiff_t multiplier = d.shape.oc / d.shape.ic
-    cdef ptrdiff_t eights = (d.shape.oc - 8) / multiplier + 1 if multiplier <= 8 <= d.shape.oc else 0
-    cdef ptrdiff_t pixel, c
-    cdef uint64_t eight
-    for pixel in range(d.shape.iw):
-        if multiplier == 1:
-            memcpy(line, x, d.shape.ic)
+    cdef const ConvShape* g = &d.shape
+    cdef ptrdiff_t multiplier = g.oc / g.ic
+    cdef ptrdiff_t pixel
+    if multiplier > 1:
+        if d.channels == g.oc:
+            repeat_rows(x, 1, g.iw * g.ic, multiplier, line, 0)
         else:
-            for c in range(eights):
-                eight = <uint64_t>0x0101010101010101 * x[c]         # what is too much is written over
-                memcpy(line + c * multiplier, &eight, 8)
-            for c in range(eights, d.shape.ic):
-                memset(line + c * multiplier, x[c], multiplier)
-        x += d.shape.ic
+            repeat_rows(x, g.iw, g.ic, multiplier, line, d.channels)
+        return
+    for pixel in range(g.iw):
+        memcpy(line, x, g.ic)
+        x += g.ic
         line += d.channels
 
 

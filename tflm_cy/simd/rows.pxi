@@ -31,6 +31,9 @@ cdef extern from "gemv_eigen.h" nogil:
     void accumulate_rows_lanes(const float* a, ptrdiff_t rows, ptrdiff_t k, const float* v, const float* start, float* y) noexcept
     bint multiply_panels_eigen(const float* w, const float* x, float* y, ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, ptrdiff_t block) noexcept
 
+cdef extern from "repeat_bytes.h" nogil:
+    void repeat_rows(const unsigned char* x, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t times, unsigned char* y, ptrdiff_t y_row) noexcept
+
 cdef extern from "functions_eigen.h" nogil:
     void logistic_eigen(const float* x, float* y, ptrdiff_t n) noexcept
     void tanh_eigen(const float* x, float* y, ptrdiff_t n) noexcept
@@ -117,6 +120,7 @@ cdef void fill_rows(RowKernels* table) noexcept:
     table.gelu = gelu_eigen
     table.scale_rows = scale_rows_for_isa
     table.narrow = narrow_row
+    table.repeat = repeat_rows
     table.add_scaled_products = add_scaled_products_for_isa
     table.exp_scaled = exp_scaled_eigen
     table.row_sum = row_sum_eigen

@@ -11,8 +11,8 @@ Threads share the output rows of the images. A single image they quantize togeth
 rows it computes. A single one that holds a NaN is quantized by one of them: the order of all values says what becomes of it.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
 from tflm_cy.arithmetic.hybrid cimport sum_rows
 from tflm_cy.arithmetic.hybrid_quantization cimport plan_by_ranges
@@ -31,7 +31,7 @@ from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:
     BLOCK = 8192                 # values that one thread quantizes at a time; whole blocks of quantize_part
-    REPEATED = 8                 # bytes that are written at once, of a value that fewer of them repeat
+    NARROWED = 512               # of them become bytes at a time, before these are repeated
 
 cdef struct HybridI8:
     HybridScaling out
@@ -237,32 +237,19 @@ cdef inline void run_band(
         c.run(&c, image, scratch + h.kernel_at, y + first * g.ow * g.oc)
 
 
-cdef inline void repeat_values(const int16_t* q, ptrdiff_t n, ptrdiff_t times, int8_t* y) noexcept nogil:
-    """Each value so many times, as a byte."""
-    cdef ptrdiff_t i
-    cdef uint64_t eight
-    if times == 2:
-        for i in range(n):
-            y[2 * i] = <int8_t>q[i]
-            y[2 * i + 1] = <int8_t>q[i]
-        return
-    if times <= REPEATED:                        # written over by those that follow
-        for i in range(n - REPEATED if n > REPEATED else 0):
-            eight = <uint64_t><uint8_t>q[i] * <uint64_t>0x0101010101010101
-            memcpy(y, &eight, REPEATED)
-            y += times
-        n, q = min(n, <ptrdiff_t>REPEATED), q + max(n - REPEATED, <ptrdiff_t>0)
-    for i in range(n):
-        memset(y, <int8_t>q[i], times)
-        y += times
-
-
 cdef inline void narrow_values(const HybridI8* h, const int16_t* q, ptrdiff_t n, int8_t* y) noexcept nogil:
-    """Quantized values as the kernel reads them."""
+    """Quantized values as the kernel reads them: bytes, each as often as the filter has outputs of its channel."""
+    cdef unsigned char[NARROWED] narrow
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t some
     if h.multiplier == 1:
         h.rows.narrow(q, n, y)
-    else:
-        repeat_values(q, n, h.multiplier, y)
+        return
+    while first < n:
+        some = min(n - first, <ptrdiff_t>NARROWED)
+        h.rows.narrow(q + first, some, <int8_t*>narrow)
+        h.rows.repeat(narrow, 1, some, h.multiplier, <unsigned char*>y + first * h.multiplier, 0)
+        first += some
 
 
 cdef inline void quantize_image(const HybridI8* h, const float* x, char* room, RowScale* s) noexcept nogil:
