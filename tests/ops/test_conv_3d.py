@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests.machine import AARCH64
 from tflm_cy import OpResolverType
 
 from .evaluate import REFUSED, run
@@ -61,6 +62,20 @@ def test_conv_3d(sizes, kernel, strides, dilations, padding, with_bias, resolver
     more = options(strides, dilations, padding, fused_activation_function="RELU")
     got = run(Model.single("CONV_3D", inputs, [y], **more).to_bytes(), [x], resolver)[0]
     assert got.tolist() == np.maximum(want, 0).tolist()
+
+
+@pytest.mark.parametrize("channels, at, fused", [(2, 1, True), (1, 1, False), (1, 8, True)])
+def test_products_are_fused_with_their_sum_on_aarch64(channels, at, fused):
+    """But not in blocks of eight of the only output channel."""
+    x, w = np.zeros([1, 1, 1, 1, 9], np.float32), np.zeros([1, 1, 1, 9, channels], np.float32)
+    x[..., 0], w[..., 0, :] = -1 - 2**-11, 1
+    x[..., at] = w[..., at, :] = 1 + 2**-12
+    y = Tensor([1, 1, 1, 1, channels], "float32")
+    blob = Model.single(
+        "CONV_3D", [Tensor(x.shape, "float32"), Tensor.constant(w)], [y], **options([1] * 3, [1] * 3, "SAME")
+    ).to_bytes()
+    got = run(blob, [x], OpResolverType.BUILTIN_REF)[0]
+    assert got.tolist() == [[[[[2.0**-24 * (fused and AARCH64)] * channels]]]]
 
 
 @pytest.mark.parametrize("resolver", RESOLVERS, ids=str)

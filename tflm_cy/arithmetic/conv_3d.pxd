@@ -3,6 +3,9 @@
 CONV_3D's filter is [depth, height, width, input channel, output channel]; taps outside of the image are left out of the sums.
 CONV_3D_TRANSPOSE's is [depth, height, width, output channel, input channel]; each input value is added to the outputs in the order of the input.
 
+On aarch64 products are fused with their sum. With one output channel the weights of a tap lie together: that compiler makes blocks of
+eight of them, which it must not fuse (product_f32.pxd).
+
 Source: LiteRT:tflite/kernels/internal/reference/{conv3d,conv3d_transpose}.h.
 """
 from libc.stddef cimport ptrdiff_t
@@ -13,6 +16,7 @@ from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.machine cimport AARCH64, plus_product
 from tflm_cy.arithmetic.nan_order cimport add_after, add_first, mul_first
+from tflm_cy.arithmetic.product_f32 cimport whole_eights
 
 cdef struct Volume:              # sizes by axis: depth, height, width
     ptrdiff_t batches
@@ -161,6 +165,17 @@ cdef inline void add_products(float* sums, float value, const float* weights, pt
         sums[o] = plus_product(sums[o], value, weights[o]) if AARCH64 else add_after(value * weights[o], sums[o])
 
 
+cdef inline float plus_tap(float total, const float* x, const float* w, ptrdiff_t n) noexcept nogil:
+    """The products of one output channel on aarch64."""
+    cdef ptrdiff_t blocks = whole_eights(n)
+    cdef ptrdiff_t c
+    for c in range(blocks):
+        total = add_first(total, mul_first(x[c], w[c]))
+    for c in range(blocks, n):
+        total = plus_product(total, x[c], w[c])
+    return total
+
+
 cdef inline void conv_3d_f32(
     const Volume* v, const float* x, const float* w, const float* bias, ptrdiff_t first, ptrdiff_t end, float* sums, float* y,
 ) noexcept nogil:
@@ -180,6 +195,10 @@ cdef inline void conv_3d_f32(
                     pixel = pixel_at(v, x, &p, kd, kh, kw)
                     if pixel == NULL:
                         row += v.ic * v.oc
+                        continue
+                    if AARCH64 and v.oc == 1:
+                        sums[0] = plus_tap(sums[0], pixel, row, v.ic)
+                        row += v.ic
                         continue
                     for c in range(v.ic):
                         add_products(sums, pixel[c], row, v.oc)

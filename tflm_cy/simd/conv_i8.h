@@ -18,7 +18,7 @@ enum { PANEL = 2, MOST_ROWS = 8, WIDE_ROWS = 6 };
 #elif SIMD_ISA == 128 && defined(SIMD_DOTPROD)
 enum { PANEL = 4, MOST_ROWS = 8, WIDE_ROWS = 4 };
 #elif SIMD_ISA == 128
-enum { PANEL = 2, MOST_ROWS = 4, WIDE_ROWS = 4 };
+enum { PANEL = 4, MOST_ROWS = 4, WIDE_ROWS = 2 };
 #else
 enum { PANEL = 2, MOST_ROWS = 4, WIDE_ROWS = 4 };
 #endif
@@ -352,12 +352,10 @@ KINDS8(row8_4, ROW8, 4)
 #elif SIMD_ISA == 128
 KINDS8(tile8_1, TILE8, MOST_ROWS, 4, 1, 0)
 KINDS8(tile8_2, TILE8, MOST_ROWS, 4, 2, 0)
-#ifdef SIMD_DOTPROD
 KINDS8(tile8_3, TILE8, WIDE_ROWS, 2, 3, 0)
 KINDS8(tile8_4, TILE8, WIDE_ROWS, 2, 4, 0)
 KINDS8(row8_3, ROW8, 3)
 KINDS8(row8_4, ROW8, 4)
-#endif
 #else
 KINDS8(tile8_1, TILE8, MOST_ROWS, 4, 1, 0)
 KINDS8(tile8_2, TILE8, WIDE_ROWS, 2, 2, 0)
@@ -369,7 +367,7 @@ static const Tiles8 TILES8[3][PANEL][4] = {
   {BY_KIND(tile8_1), BY_KIND(tile8_2), BY_KIND(tile8_3), BY_KIND(tile8_4)},
   {BY_KIND(half8_1), BY_KIND(half8_2), BY_KIND(half8_3), BY_KIND(tile8_4)},
   {BY_KIND(row8_1), BY_KIND(row8_2), BY_KIND(row8_3), BY_KIND(row8_4)},
-#elif defined(SIMD_DOTPROD)
+#elif SIMD_ISA == 128
   {BY_KIND(tile8_1), BY_KIND(tile8_2), BY_KIND(tile8_3), BY_KIND(tile8_4)},
   {{NULL}},
   {BY_KIND(row8_1), BY_KIND(row8_2), BY_KIND(row8_3), BY_KIND(row8_4)},
