@@ -173,6 +173,21 @@ def _has_no_rows(shape):
     return len(shape) > 0 and shape[0] == 0
 
 
+def slices_another_rank(case):
+    """A SLICE has an input of another rank than its begin and size, at the file's shapes or at one that is fed.
+
+    TensorFlow's kernel keeps an output shape that the file gives, and reads as many begins and sizes as there are dimensions
+    (tflite/kernels/slice.cc): of more dimensions those that lie behind, of fewer it writes a part of the output.
+    """
+    shapes = [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+    return any(
+        len(found[node["inputs"][0]]) != prod(_shape(graph["tensors"][node["inputs"][1]]))
+        for model, graph, node in _nodes(case, "SLICE")
+        if graph is model["subgraphs"][0]
+        for found in shapes
+    )
+
+
 def branch_knows_its_output(case):
     """A called subgraph gives what its kernel computes when it is prepared.
 

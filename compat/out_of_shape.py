@@ -12,6 +12,7 @@ from .causes import (
     has_no_images,
     lacks_room_for_sums,
     makes_of_nothing,
+    slices_another_rank,
 )
 from .deviation import Deviation
 
@@ -38,8 +39,23 @@ OUT_OF_SHAPE = (
         )
     ),
     Deviation(
-        "*, to rank: *#*",
-        "raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape*  <>  raised RuntimeError in invoke: *",
+        "GRAPH/*, *rank: *#*",
+        "*",
+        "a slice of another rank is refused when it is reached, or has the shape of its begin and size; TensorFlow keeps the shape that the "
+        "file gives, and reads begins and sizes that are not there",
+        ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+        cause=slices_another_rank,
+    ),
+    Deviation(
+        "GRAPH/*, *rank: *#*",
+        "delegate node*",
+        "an image of fewer dimensions is not taken; TensorFlow's delegate looks at dimensions that are not there",
+        DEFAULT,
+        "*SPACE_TO_DEPTH(*",
+    ),
+    Deviation(
+        "*rank: *#*",
+        "*raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape*  <>  raised RuntimeError in invoke: *",
         "some inputs of another rank are refused by TensorFlow's delegate when it is shaped, here when they are reached",
         DEFAULT,
     ),

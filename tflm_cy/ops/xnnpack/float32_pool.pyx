@@ -106,8 +106,11 @@ cdef Pool* prepare_pool(Context context, Node* node) except NULL:
     p.stride_h = table_i32(node.options, POOL_2D_STRIDE_H, 0)
     p.stride_w = table_i32(node.options, POOL_2D_STRIDE_W, 0)
     set_windows(context, node, op, table_i8(node.options, POOL_2D_PADDING, 0))
-    set_image(context, node, 0, p.batches, p.oh, p.ow, p.channels)
-    refuse_other_rank(context.input(node, 0), 4, context.operator_name(node))
+    if p.kh == 1 and p.kw == 1:              # a clamp, of a tensor of any rank
+        context.set_shape(context.output(node, 0), context.input(node, 0).rank, context.input(node, 0).dims)
+    else:
+        set_image(context, node, 0, p.batches, p.oh, p.ow, p.channels)
+        refuse_other_rank(context.input(node, 0), 4, context.operator_name(node))
     r = float_limits(table_i8(node.options, POOL_2D_FUSED_ACTIVATION_FUNCTION, 0))
     if node.fusion == FUSED_CLAMP:
         r.low = min(max(r.low, node.clamp_low), node.clamp_high)

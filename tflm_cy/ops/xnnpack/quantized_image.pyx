@@ -89,7 +89,9 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     p.kernel_width = table_i32(node.options, POOL_2D_FILTER_WIDTH, 0)
     p.stride_height = table_i32(node.options, POOL_2D_STRIDE_H, 0)
     p.stride_width = table_i32(node.options, POOL_2D_STRIDE_W, 0)
-    if (p.height == 0 or p.width == 0 or p.channels == 0) and p.kernel_height * p.kernel_width > 1:    # else it is a clamp
+    if x.rank != 4 and p.kernel_height == 1 and p.kernel_width == 1:             # a clamp, of a tensor of any rank
+        p.batches, p.height, p.width, p.channels = 1, 1, 1, <int32_t>count(x)
+    elif (p.height == 0 or p.width == 0 or p.channels == 0) and p.kernel_height * p.kernel_width > 1:
         raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants pixels and channels")
     p.out_height = windows(padding, p.height, p.kernel_height, p.stride_height)
     p.out_width = windows(padding, p.width, p.kernel_width, p.stride_width)
@@ -98,8 +100,11 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     limits = quantized_range(table_i8(node.options, POOL_2D_FUSED_ACTIVATION_FUNCTION, 0), y.scale, y.zero_point, y.type == INT8)
     p.low, p.high = limits.low, limits.high
     dims[0], dims[1], dims[2], dims[3] = p.batches, p.out_height, p.out_width, p.channels
-    context.set_shape(y, 4, dims)
-    refuse_other_rank(x, 4, "MAX_POOL_2D")
+    if x.rank != 4 and p.kernel_height == 1 and p.kernel_width == 1:
+        context.set_shape(y, x.rank, x.dims)
+    else:
+        context.set_shape(y, 4, dims)
+        refuse_other_rank(x, 4, "MAX_POOL_2D")
     node.data = op
     node.invoke = max_pool_8
     if op.fast.largest != NULL:

@@ -21,12 +21,12 @@ cdef inline int check_rank(const Tensor* tensor, str name) except -1:
 
 
 cdef inline int read_sides(Context context, const Tensor* image, int32_t* sides) except -1:
-    """The four dimensions that XNNPACK sees; 1 where there were never more."""
+    """The four dimensions that XNNPACK sees; 0 where there were never more."""
     cdef dict seen = partition_in_preparation(<Subgraph>context).sides
     cdef list before = seen.get(image.index)
     cdef int d
     for d in range(4):
-        sides[d] = image.dims[d] if d < image.rank else 1 if before is None else before[d]
+        sides[d] = image.dims[d] if d < image.rank else 0 if before is None else before[d]
     seen[image.index] = [sides[0], sides[1], sides[2], sides[3]]
     return 0
 
