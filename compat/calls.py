@@ -63,6 +63,7 @@ class Program:
         self.readable = True  # no call has failed that leaves shapes and memory as they come
         self.fresh = True  # nothing has been allocated
         self.refused = False  # the last allocation was: what was shaped for it has no memory
+        self.left = False  # the model had run before: all that has memory has a value
         self.held = []
         self.said = ""  # by TensorFlow so far: it goes on telling
 
@@ -90,6 +91,7 @@ class Program:
             self.interpreter.allocate_tensors()
         except Exception:
             if not self.held:  # else the call was, before it did anything
+                self.left = self.ran if not self.refused else self.left
                 self.ready, self.refused = False, True
             raise
         if not self.ready or not self.readable:
@@ -153,6 +155,23 @@ class Program:
     def get_tensor(self, index):
         """Of the file's tensors, or of none that there is, where the value is defined."""
         return self._read([{"index": index}], True) if self._is_defined(index) else "not defined"
+
+    def read_left(self):
+        """After an allocation that was refused: shape and value of each input and output, or what reading it raises."""
+        if not self.refused or not self.left:
+            return "not refused"
+        details = self.interpreter.get_input_details() + self.interpreter.get_output_details()
+        return "; ".join(
+            f"{[int(d) for d in tensor['shape']]} {self._left(tensor)}" for tensor in self._plain(details, True)
+        )
+
+    def _left(self, details):
+        try:
+            array = self.interpreter.get_tensor(details["index"])
+        except ValueError:
+            return "ValueError"
+        self.outcome.invokes.append([Array.of(array)])
+        return f"{array.dtype} {list(array.shape)}"
 
     def hold(self, place):
         details = self.interpreter.get_input_details()[place]
@@ -255,6 +274,14 @@ class Program:
             shape[1] += 2
         elif kind == "rank":
             shape = [1, *shape]
+        elif kind == "wider" and shape:
+            shape[-1] += 1
+        elif kind == "flat":
+            shape = [int(np.prod(shape))]
+        elif kind == "less" and len(shape) > 1:
+            shape = [shape[0] * shape[1], *shape[2:]]
+        elif kind == "none" and shape:
+            shape[0] = 0
         return shape
 
     def _read(self, tensors, defined):

@@ -9,6 +9,9 @@ import numpy as np
 
 from .builder import operator_name, read_model
 
+WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "MAX_POOL_2D", "AVERAGE_POOL_2D")
+KNOWN = ("RANK", "SHAPE", "RANGE")  # the last one of constants
+
 
 def _nodes(case, *names):
     """(model, graph, node) of every operator with one of these names."""
@@ -46,14 +49,13 @@ def multiplies_nothing(case):
     return False
 
 
-def _allocated(case, feed=None):
+def _allocated(case, feed=None, mode="BUILTIN_REF"):
     """The shapes of all tensors of the main graph at the file's sizes, or at those of a feed, as far as no node refuses them."""
     from tflm_cy import Interpreter, OpResolverType
 
-    resolver = OpResolverType.BUILTIN_REF
     interpreter = Interpreter(
         model_content=case.model,
-        experimental_op_resolver_type=resolver,
+        experimental_op_resolver_type=OpResolverType[mode],
         experimental_preserve_all_tensors=True,
     )
     try:
@@ -134,20 +136,113 @@ def gives_more_than_the_image(case):
 
 
 def makes_of_nothing(*operators):
-    """The cause that one of these operators has an empty input, and an output that is not, at the last feed.
+    """The cause that one of these operators has an empty input, and an output that is not, at the last feed or before the first.
 
     TensorFlow's delegate leaves the output of such a reduction as it is: what lay there before is read."""
 
     def holds(case):
-        shapes = _allocated(case, case.feeds[-1])
         ends = [
             ([shapes[t] for t in node["inputs"] if t >= 0], shapes[node["outputs"][0]])
+            for feed in (case.before or None, case.feeds[-1])
+            for shapes in (_allocated(case, feed, mode) for mode in ("BUILTIN_REF", "AUTO"))
             for model, graph, node in _nodes(case, *operators)
             if graph is model["subgraphs"][0]
         ]
         return any(prod(y) > 0 and any(prod(x) == 0 for x in inputs) for inputs, y in ends)
 
     return holds
+
+
+def has_no_images(case):
+    """A window moves over no images, at the file's shapes or at one that is fed.
+
+    XNNPACK then goes on before it counts the windows: the size of the output is what two variables on its stack happen to hold
+    (src/subgraph/average-pooling-2d.c, src/operators/average-pooling-nhwc.c, and likewise for other windows).
+    """
+    shapes = [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+    return any(
+        _has_no_rows(found[t])
+        for model, graph, node in _nodes(case, *WINDOWS)
+        if graph is model["subgraphs"][0]
+        for t in [node["inputs"][2 if operator_name(model, node) == "TRANSPOSE_CONV" else 0]]
+        for found in shapes
+    )
+
+
+def _has_no_rows(shape):
+    return len(shape) > 0 and shape[0] == 0
+
+
+def slices_another_rank(case):
+    """A SLICE has an input of another rank than its begin and size, at the file's shapes or at one that is fed.
+
+    TensorFlow's kernel keeps an output shape that the file gives, and reads as many begins and sizes as there are dimensions
+    (tflite/kernels/slice.cc): of more dimensions those that lie behind, of fewer it writes a part of the output.
+    """
+    shapes = [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+    return any(
+        len(found[node["inputs"][0]]) != prod(_shape(graph["tensors"][node["inputs"][1]]))
+        for model, graph, node in _nodes(case, "SLICE")
+        if graph is model["subgraphs"][0]
+        for found in shapes
+    )
+
+
+def branch_knows_its_output(case):
+    """A called subgraph gives what its kernel computes when it is prepared.
+
+    Such an output has memory of its own (kTfLitePersistentRo). IF puts the address of its own output in its place before it runs the branch
+    (tflite/kernels/if.cc, Eval_static), whose kernel then has nothing to do: nobody writes the output, and the value is lost, or freed
+    as if it were the output's memory.
+    """
+    model = read_model(case.model)
+    for graph in model["subgraphs"][1:]:
+        for node in graph["operators"]:
+            if operator_name(model, node) in KNOWN and set(node["outputs"]) & set(graph["outputs"]):
+                return True
+    return False
+
+
+def gives_nothing_first(case):
+    """The first run gives an output without elements, which TensorFlow refuses to read, so that it does not come to the second."""
+    from tflm_cy import Interpreter, OpResolverType
+
+    interpreter = Interpreter(model_content=case.model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    try:
+        for detail, array in zip(interpreter.get_input_details(), case.feeds[0], strict=True):
+            interpreter.resize_tensor_input(detail["index"], array.shape)
+        interpreter.allocate_tensors()
+        for detail, array in zip(interpreter.get_input_details(), case.feeds[0], strict=True):
+            interpreter.set_tensor(detail["index"], array)
+        interpreter.invoke()
+    except (RuntimeError, ValueError):
+        return False
+    return any(prod(detail["shape"].tolist()) == 0 for detail in interpreter.get_output_details())
+
+
+def attends_otherwise(case):
+    """The operands of an attention have other heads than at the first allocation, or what its groups of heads, or its only head, keep.
+
+    TensorFlow's delegate builds it of reshapes to the first sizes (tflite/delegates/xnnpack/xnnpack_delegate.cc, VisitDotAttentionNode):
+    of groups the queries' batches, rows, groups and depth, and the batches of keys and values; of a single head the depth. Of equal
+    heads nothing is kept but the default scale.
+    """
+    shapes = [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+    for model, graph, node in _nodes(case, "STABLEHLO_COMPOSITE", "odml.scaled_dot_product_attention"):
+        if graph is not model["subgraphs"][0]:
+            return True
+        first, *later = [[found[t] for t in node["inputs"][:3]] for found in shapes]
+        if any(_kept_of_attention(*operands) != _kept_of_attention(*first) for operands in later):
+            return True
+    return False
+
+
+def _kept_of_attention(q, k, v):
+    if min(len(q), len(k), len(v)) < 4:
+        return q, k, v
+    if k[2] == 1:
+        return "one head", q[3]
+    return ("equal heads",) if k[2] == q[2] else ("groups", q, k[0], v[0], k[2])
 
 
 def lacks_room_for_sums(case):

@@ -6,7 +6,7 @@ side that decides); without modes it holds for all, with a text only for cases w
 that is there. Keep them narrow: an entry that fits too much hides faults.
 """
 
-from .causes import multiplies_nothing, multiplies_otherwise, multiplies_too_little
+from .causes import has_no_images, multiplies_nothing, multiplies_otherwise, multiplies_too_little
 from .deviation import Deviation
 from .odd_files import ODD_FILES
 from .out_of_shape import OUT_OF_SHAPE
@@ -138,8 +138,9 @@ DEVIATIONS = (
         Deviation(
             f"{op}/*/zero batch#*",
             "invoke ?, output 0: * [0, *] <> * [0, *]",
-            "a pooling of no images has the shape that it has with some; TensorFlow's delegate returns a shape that nobody computed",
+            "an output of no images has the shape that it has with some; TensorFlow's delegate returns a shape that nobody computed",
             DEFAULT,
+            cause=has_no_images,
         )
         for op in ("MAX_POOL_2D", "AVERAGE_POOL_2D")
     ),
@@ -340,11 +341,6 @@ DEVIATIONS = (
         "MATRIX_SET_DIAG/*, program, *#*",
         "ok  <>  raised RuntimeError in invoke: the diagonals have *",
         "fewer diagonals than matrices are refused; TensorFlow reads what lies behind them",
-    ),
-    Deviation(
-        "NumericVerify/*/constant, program, *#*",
-        "invoke ?, output 0: float32 *",
-        "what a constant gives is computed again after an allocation; TensorFlow keeps what it gave with the first reference of all",
     ),
     Deviation(
         "STRIDED_SLICE/*/fed, program, *#*",

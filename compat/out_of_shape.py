@@ -3,11 +3,16 @@
 from .causes import (
     assigns_another_rank,
     assigns_another_shape,
+    attends_otherwise,
+    branch_knows_its_output,
     gives_a_tensor_twice,
     gives_more_than_the_image,
+    gives_nothing_first,
     has_fewer_than_no_windows,
+    has_no_images,
     lacks_room_for_sums,
     makes_of_nothing,
+    slices_another_rank,
 )
 from .deviation import Deviation
 
@@ -20,7 +25,8 @@ OUT_OF_SHAPE = (
         Deviation(
             f"*, {kind}rank: *#*",
             f"*ok  <>  raised RuntimeError in invoke: {text}*",
-            "an input of another rank is refused when it is reached; TensorFlow's delegate reads what is not the tensor's",
+            "an input of another rank is refused when it is reached; TensorFlow's delegate takes four of the dimensions that there are or "
+            "were, and may read what is not the tensor's",
             DEFAULT,
         )
         for kind in ("", "to ")
@@ -33,8 +39,23 @@ OUT_OF_SHAPE = (
         )
     ),
     Deviation(
-        "*, to rank: *#*",
-        "raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape*  <>  raised RuntimeError in invoke: *",
+        "GRAPH/*, *rank: *#*",
+        "*",
+        "a slice of another rank is refused when it is reached, or has the shape of its begin and size; TensorFlow keeps the shape that the "
+        "file gives, and reads begins and sizes that are not there",
+        ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+        cause=slices_another_rank,
+    ),
+    Deviation(
+        "GRAPH/*, *rank: *#*",
+        "delegate node*",
+        "an image of fewer dimensions is not taken; TensorFlow's delegate looks at dimensions that are not there",
+        DEFAULT,
+        "*SPACE_TO_DEPTH(*",
+    ),
+    Deviation(
+        "*rank: *#*",
+        "*raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape*  <>  raised RuntimeError in invoke: *",
         "some inputs of another rank are refused by TensorFlow's delegate when it is shaped, here when they are reached",
         DEFAULT,
     ),
@@ -154,8 +175,9 @@ OUT_OF_SHAPE = (
         Deviation(
             cases,
             difference,
-            "attention has the shapes of its operands; TensorFlow's delegate keeps those of the first allocation",
+            "attention has the shapes of its operands; TensorFlow's delegate keeps heads, groups and depth of the first allocation",
             DEFAULT,
+            cause=attends_otherwise,
         )
         for cases in ("odml.scaled_dot_product_attention/*, *#*", "STABLEHLO_COMPOSITE/*/attention*, *#*")
         for difference in (
@@ -168,13 +190,15 @@ OUT_OF_SHAPE = (
             cases,
             "invoke ?, output 0: *",
             "a branch gives the value that is known when it is prepared; TensorFlow's IF leaves memory that nobody wrote",
+            cause=branch_knows_its_output,
         )
         for cases in ("RANGE/*/constant, IF#*", "RANK/*, IF#*", "SHAPE/*, IF#*")
     ),
     Deviation(
-        "SQUARED_DIFFERENCE/int16/zero size, IF#*",
-        "raised ValueError in get_tensor: Invalid tensor size.  <>  raised RuntimeError in invoke: *only supports*",
-        "a type without a kernel is refused when the branch is taken; TensorFlow refuses to read the other branch's empty output before",
+        "*/zero size, IF#*",
+        "raised ValueError in get_tensor: Invalid tensor size.  <>  raised RuntimeError in invoke: *",
+        "what the branch cannot do is refused when it is taken; TensorFlow refuses to read the other branch's empty output before",
+        cause=gives_nothing_first,
     ),
     Deviation(
         "LSTM/*/basic*, IF#*",
@@ -193,12 +217,6 @@ OUT_OF_SHAPE = (
             "raised RuntimeError in invoke: Node number 0 (WHILE) failed to invoke.*  <>  *",
             "0 <> 1 invokes",
         )
-    ),
-    Deviation(
-        "*/repeated axis, *#*",
-        "* <>  raised RuntimeError in allocate_tensors: *named twice*",
-        "an axis that is named twice is refused when the model is allocated; TensorFlow's delegate refuses it when it is reached",
-        DEFAULT,
     ),
     Deviation(
         "GRAPH/*/outputs, IF#*",
@@ -272,6 +290,7 @@ OUT_OF_SHAPE = (
             "invoke ?, output ?: * [0, *] <> * [0, *]",
             "an output of no images has the shape that it has with some; TensorFlow's delegate returns a shape that nobody computed",
             DEFAULT,
+            cause=has_no_images,
         )
         for cases in ("*/zero batch, *#*", "*, to none: first#*")
     ),
@@ -310,13 +329,14 @@ OUT_OF_SHAPE = (
     ),
     *(
         Deviation(
-            "GRAPH/*, to none: *#*",
-            "invoke 1, output ?: *",
+            cases,
+            "invoke ?, output ?: *",
             "a reduction of nothing gives zeros, or a quantized sum its zero point; TensorFlow returns memory that nobody wrote",
             modes,
             text,
             makes_of_nothing(*operators),
         )
+        for cases in ("GRAPH/*, to none: *#*", "GRAPH/*, *rank: *#*")
         for modes, text, operators in (
             (DEFAULT, "*", ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")),
             (("BUILTIN_WITHOUT_DEFAULT_DELEGATES",), "*", ("SUM",)),
@@ -379,11 +399,6 @@ OUT_OF_SHAPE = (
         "raised RuntimeError in invoke: Invalid tensor index *  <>  raised RuntimeError in allocate_tensors: CONV_2D: input_channel % *",
         "a hybrid convolution of an image without channels is refused when it is allocated; TensorFlow's kernel looks for scratch "
         "tensors whose numbers nobody wrote",
-    ),
-    Deviation(
-        "NumericVerify/*/constant, to none: *#*",
-        "ok  <>  raised RuntimeError in invoke: NumericVerify: * reference values for *",
-        "fewer reference values than values are refused; TensorFlow looks at them in the first run only",
     ),
     Deviation(
         "*LSTM/hybrid_i8/sparse*, to none: *#*",

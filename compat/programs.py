@@ -3,7 +3,7 @@
 Of each kind of case, with its seed: half of the models get a structure that generators do not draw (`structures`), then an interpreter's
 calls are made in a random order (`calls`): allocations, resizes that fit and that do not, arrays of other shapes, types and orders, invokes
 before and after an allocation, signatures, resets, views that are held, reads of every tensor, the private wrapper's methods; in a
-third with all tensors kept.
+third with all tensors kept. Besides, programs go on after an allocation that was refused (`refused`).
 
 TensorFlow decides what each call raises, what it says, and every byte that is defined.
 """
@@ -16,6 +16,7 @@ from .builder import read_model, write_model
 from .calls import KEEP
 from .case import Case
 from .cases import kinds
+from .refused import REFUSED, refused_program, surrounded
 from .structures import SECOND, STRUCTURES
 
 PLAIN = "plain"
@@ -79,12 +80,13 @@ def programmed(case, rng, name):
     """The case as a program, of the structure of that name; None where it does not fit."""
     model, feeds = read_model(case.model), case.feeds
     if name != PLAIN:
-        places = STRUCTURES[name](model, rng)
+        places = (surrounded if name == REFUSED else STRUCTURES[name])(model, rng)
         if places is None:
             return None
         feeds = [[feed[p] if isinstance(p, int) else p for p in places] for feed in feeds]
     graph = model["subgraphs"][0]
     what = f"{case.variant}, program, {name}"
+    calls = refused_program if name == REFUSED and graph["inputs"] else program
     return Case(
         case.op,
         case.dtype,
@@ -96,7 +98,7 @@ def programmed(case, rng, name):
         refused=None,
         options={KEEP: True} if rng.random() < 0.33 else {},
         origins=(case.id, *case.origins),
-        program=program(rng, len(graph["inputs"]), len(graph["tensors"])),
+        program=calls(rng, len(graph["inputs"]), len(graph["tensors"])),
     )
 
 
@@ -107,10 +109,11 @@ def program_cases(seeds, invokes, ops=None, dtype=None, variant=None):
             case = None
             names = [PLAIN, *STRUCTURES]
             rng = np.random.default_rng([seed, crc32(f"{kind.op}/{kind.dtype}/{kind.variant}/program".encode())])
-            drawn = PLAIN if rng.random() < 0.5 else names[rng.integers(len(names))]
-            for name in names:
+            drawn = {PLAIN if rng.random() < 0.5 else names[rng.integers(len(names))]}
+            drawn |= {REFUSED} if rng.random() < 0.3 else set()
+            for name in [*names, REFUSED]:
                 asked = (variant or "") in f"{kind.variant}, program, {name}"
-                if not asked or (name != drawn and ", program, " not in (variant or "")):
+                if not asked or (name not in drawn and ", program, " not in (variant or "")):
                     continue
                 case = case or kind.case(seed, min(invokes, 2))
                 if not case.feeds or not isinstance(case.model, bytes) or case.options:

@@ -23,12 +23,12 @@ def structure(name):
     return register
 
 
-def _main(model):
+def main_graph(model):
     return model["subgraphs"][0]
 
 
 def _same(model):
-    return list(range(len(_main(model)["inputs"])))
+    return list(range(len(main_graph(model)["inputs"])))
 
 
 def _constants(model, graph):
@@ -46,7 +46,7 @@ def constant_results(model, graph):
     return found
 
 
-def _code(name):
+def code_of(name):
     code = OPERATORS.index(name)
     return {"deprecated_builtin_code": min(code, 127), "builtin_code": code, "version": 1, "custom_code": None}
 
@@ -61,27 +61,27 @@ def _add_tensor(graph, **fields):
 
 @structure("an output twice")
 def output_twice(model, rng):
-    outputs = list(_main(model)["outputs"])
-    _main(model)["outputs"] = [*outputs, outputs[rng.integers(len(outputs))]]
+    outputs = list(main_graph(model)["outputs"])
+    main_graph(model)["outputs"] = [*outputs, outputs[rng.integers(len(outputs))]]
     return _same(model)
 
 
 @structure("outputs turned")
 def outputs_turned(model, rng):
-    _main(model)["outputs"] = list(_main(model)["outputs"])[::-1]
-    return _same(model) if len(_main(model)["outputs"]) > 1 else None
+    main_graph(model)["outputs"] = list(main_graph(model)["outputs"])[::-1]
+    return _same(model) if len(main_graph(model)["outputs"]) > 1 else None
 
 
 @structure("inputs turned")
 def inputs_turned(model, rng):
-    inputs = list(_main(model)["inputs"])
-    _main(model)["inputs"] = inputs[::-1]
+    inputs = list(main_graph(model)["inputs"])
+    main_graph(model)["inputs"] = inputs[::-1]
     return list(range(len(inputs)))[::-1] if len(inputs) > 1 else None
 
 
 @structure("inputs as outputs")
 def inputs_as_outputs(model, rng):
-    graph = _main(model)
+    graph = main_graph(model)
     graph["outputs"] = (
         [*graph["inputs"], *graph["outputs"]] if rng.random() < 0.5 else [*graph["outputs"], *graph["inputs"]]
     )
@@ -90,7 +90,7 @@ def inputs_as_outputs(model, rng):
 
 @structure("constants as outputs")
 def constants_as_outputs(model, rng):
-    graph = _main(model)
+    graph = main_graph(model)
     found = [t for t in _constants(model, graph) if graph["tensors"][t]["sparsity"] is None]
     graph["outputs"] = [*graph["outputs"], *found]
     return _same(model) if found else None
@@ -98,7 +98,7 @@ def constants_as_outputs(model, rng):
 
 @structure("all that is computed as outputs")
 def all_as_outputs(model, rng):
-    graph = _main(model)
+    graph = main_graph(model)
     unwritten = constant_results(model, graph)  # by a delegate that unpacks constants for itself
     computed = [t for node in graph["operators"] for t in node["outputs"] if t >= 0 and t not in unwritten]
     graph["outputs"] = [*graph["outputs"], *(t for t in computed if t not in graph["outputs"])]
@@ -107,13 +107,13 @@ def all_as_outputs(model, rng):
 
 @structure("no outputs")
 def no_outputs(model, rng):
-    _main(model)["outputs"] = []
+    main_graph(model)["outputs"] = []
     return _same(model)
 
 
 @structure("unread inputs")
 def unread(model, rng):
-    graph, places = _main(model), _same(model)
+    graph, places = main_graph(model), _same(model)
     for k, dtype in enumerate(rng.permutation(["FLOAT32", "INT8", "BOOL", "INT64", "UINT32"])[:2]):
         shape = [[], [3], [1, 0], [2, 1, 2, 1, 1]][rng.integers(4)]
         at = int(rng.integers(len(places) + 1))
@@ -140,7 +140,7 @@ def shared_buffers(model, rng):
     if not seen:
         return None
     content, buffer = next(iter(seen.items()))
-    _add_tensor(_main(model), type=_TYPES["UINT8"], shape=[len(content)], buffer=buffer)
+    _add_tensor(main_graph(model), type=_TYPES["UINT8"], shape=[len(content)], buffer=buffer)
     return _same(model)
 
 
@@ -170,11 +170,11 @@ def empty_buffers(model, rng):
 @structure("constants that nobody reads")
 def unread_constants(model, rng):
     model["buffers"].append({"data": bytes(8)})
-    _add_tensor(_main(model), buffer=len(model["buffers"]) - 1)
-    _add_tensor(_main(model), shape=[3, 0], type=_TYPES["INT32"])
-    _add_tensor(_main(model), shape=None)
+    _add_tensor(main_graph(model), buffer=len(model["buffers"]) - 1)
+    _add_tensor(main_graph(model), shape=[3, 0], type=_TYPES["INT32"])
+    _add_tensor(main_graph(model), shape=None)
     model["buffers"].append({"data": pack_strings([b"", b"one"])})
-    _add_tensor(_main(model), shape=[2], type=_TYPES["STRING"], buffer=len(model["buffers"]) - 1)
+    _add_tensor(main_graph(model), shape=[2], type=_TYPES["STRING"], buffer=len(model["buffers"]) - 1)
     return _same(model)
 
 
@@ -204,7 +204,7 @@ def one_name(model, rng):
 @structure("signatures")
 def signatures(model, rng):
     """One of all tensors, one under other names, one of some."""
-    graph = _main(model)
+    graph = main_graph(model)
     if len(set(graph["inputs"])) < len(graph["inputs"]):
         return None
     names = ["b", "a", "größe", "", "c", "d", "e", "f", "g", "h", "i", "j"]
@@ -232,7 +232,7 @@ def second_graph(model, rng):
     """The main graph again, whose signature is the only way to run it; variables and tables are shared."""
     if signatures(model, rng) is None:
         return None
-    model["subgraphs"].append({**_main(model), "name": "second"})
+    model["subgraphs"].append({**main_graph(model), "name": "second"})
     fields = model["signature_defs"][0]
     model["signature_defs"].append({**fields, "signature_key": SECOND, "subgraph_index": len(model["subgraphs"]) - 1})
     return _same(model)
@@ -255,7 +255,9 @@ def metadata(model, rng):
 
 @structure("shape signatures")
 def shape_signatures(model, rng):
-    for tensor in (_main(model)["tensors"][t] for t in {*_main(model)["inputs"], *_main(model)["outputs"]} if t >= 0):
+    for tensor in (
+        main_graph(model)["tensors"][t] for t in {*main_graph(model)["inputs"], *main_graph(model)["outputs"]} if t >= 0
+    ):
         shape = [] if tensor["shape"] is None else [int(d) for d in tensor["shape"]]
         before = shape if tensor["shape_signature"] is None else [int(d) for d in tensor["shape_signature"]]
         tensor["shape_signature"] = [-1 if rng.random() < 0.5 else d for d in before]
@@ -291,7 +293,7 @@ def more_graphs(model, rng):
     fields = {"tensors": [], "inputs": [], "outputs": [], "operators": [], "name": "empty"}
     model["subgraphs"].append(fields)
     if len(model["subgraphs"]) == 2:
-        main = _main(model)
+        main = main_graph(model)
         model["subgraphs"].append({**main, "name": "again"})
     return _same(model)
 
@@ -321,7 +323,7 @@ def old_codes(model, rng):
 
 @structure("a node twice")
 def node_twice(model, rng):
-    graph = _main(model)
+    graph = main_graph(model)
     if any(t["is_variable"] for t in graph["tensors"]):
         return None
     k = int(rng.integers(len(graph["operators"])))
@@ -332,7 +334,7 @@ def node_twice(model, rng):
 @structure("a node in place")
 def node_in_place(model, rng):
     """A value is overwritten by its absolute value, which some readers see. int32: with float32 TensorFlow's delegate runs without end."""
-    graph = _main(model)
+    graph = main_graph(model)
     written = [
         (k + 1, t)
         for k, node in enumerate(graph["operators"])
@@ -343,7 +345,7 @@ def node_in_place(model, rng):
         return None
     first, t = written[rng.integers(len(written))]
     at = int(rng.integers(first, len(graph["operators"]) + 1))
-    model["operator_codes"].append(_code("ABS"))
+    model["operator_codes"].append(code_of("ABS"))
     node = {"opcode_index": len(model["operator_codes"]) - 1, "inputs": [t], "outputs": [t]}
     graph["operators"] = [*graph["operators"][:at], node, *graph["operators"][at:]]
     return _same(model)
@@ -352,7 +354,7 @@ def node_in_place(model, rng):
 @structure("a node again, unread")
 def node_unread(model, rng):
     """A copy of a node that writes tensors of its own, which nobody reads, or one of which is an output."""
-    graph = _main(model)
+    graph = main_graph(model)
     if any(t["is_variable"] for t in graph["tensors"]):
         return None
     k = int(rng.integers(len(graph["operators"])))
@@ -366,7 +368,7 @@ def node_unread(model, rng):
 
 @structure("operands that are one tensor")
 def one_operand(model, rng):
-    graph = _main(model)
+    graph = main_graph(model)
     for node in graph["operators"]:
         tensors = [graph["tensors"][t] for t in node["inputs"] if t >= 0]
         if len(node["inputs"]) == len(tensors) == 2 and node["custom_options"] is None:
@@ -381,11 +383,11 @@ def one_operand(model, rng):
 @structure("a chain of views behind an output")
 def views(model, rng):
     """RESHAPE of an output into one axis, and an output that is a view of it."""
-    graph = _main(model)
+    graph = main_graph(model)
     outputs = [t for t in graph["outputs"] if t >= 0 and graph["tensors"][t]["type"] != _TYPES["STRING"]]
     if not outputs:
         return None
-    model["operator_codes"].append(_code("RESHAPE"))
+    model["operator_codes"].append(code_of("RESHAPE"))
     source = outputs[rng.integers(len(outputs))]
     model["buffers"].append({"data": np.array([-1], np.int32).tobytes()})
     shape = _add_tensor(graph, type=_TYPES["INT32"], shape=[1], name="flat", buffer=len(model["buffers"]) - 1)

@@ -94,6 +94,7 @@ cdef class Replay:
             t = g.graph.inputs[i]
             if t >= 0 and not is_constant(&g.tensors[t]):
                 copy.resize_tensor(t, g.tensors[t].rank, g.tensors[t].dims)
+        copy.shared.kept.update(g.shared.kept)
         copy.allocate()
         for t, value in g.last_inputs.items():
             tensor = &copy.tensors[t]

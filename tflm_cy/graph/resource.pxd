@@ -36,6 +36,7 @@ cdef class Resources:
     cdef readonly set initialized           # subgraphs that CALL_ONCE has run
     cdef readonly dict tables               # number -> ops.hashtable's HashTable
     cdef readonly dict handles              # number of a handle -> what a delegate has put there
+    cdef readonly dict kept                 # (subgraph, node) -> bytearray: what an operator has computed once, for all allocations
     cdef int live_views                     # views of any tensor that are alive
     cdef bint engaged                       # the invoke that is under way has the pool of threads
     cdef long runs                          # of subgraphs that no other one has called

@@ -82,6 +82,7 @@ cdef class Resources:
         self.initialized = set()
         self.tables = {}
         self.handles = {}
+        self.kept = {}
 
     cdef int identifier(self, str container, str name) except -1:
         """The number of a variable, new or known."""

@@ -2,7 +2,8 @@
 """NumericVerify: by how much a quantized tensor (int8, uint8, int16, float16) differs from the float32 one that it stands for.
 
 With the options log_if_failed and a tolerance of 0.1 and more, a difference above tolerance * scale fails the invoke; otherwise TensorFlow logs
-deviation and mean, which is left out here. What a constant input gives is computed once, with the reference of the first invoke.
+deviation and mean, which is left out here. What a constant input gives is computed once, with the reference of the first invoke, and stays so after
+other allocations; where that invoke fails, the others give what it has computed.
 
 Source: LiteRT:tflite/kernels/numeric_verify.cc.
 """
@@ -13,7 +14,8 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.conversion cimport dequantized
 from tflm_cy.arithmetic.optimized.conversion cimport FLOAT_BLOCK, dequantized_in_block
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, count, is_constant, type_name
+from tflm_cy.graph.subgraph cimport Subgraph
+from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, count, type_name
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.elementwise cimport Unary
 from tflm_cy.ops.flex_options cimport options_of
@@ -28,8 +30,8 @@ cdef struct Verification:
     int values                   # scratch: the dequantized input
     bint checks
     float tolerance
-    float* kept                  # of a constant input
-    bint known
+    int64_t* known               # whether a constant input has been looked at; NULL: it is not constant
+    float* kept                  # what it gave then
 
 
 cdef int prepare(Context context, Node* node) except -1:
@@ -57,12 +59,22 @@ cdef int prepare(Context context, Node* node) except -1:
     elif x.scale_count > 1:
         raise ValueError(f"Type {x.type} not supported for per-channel.")
     op.values = context.request_scratch(4 * count(x) + 4)
-    if is_constant(x):
-        op.kept = <float*>context.persistent(4 * count(x) + 4)
+    if x.allocation == CONSTANT:             # its shape is the file's
+        keep_first(context, node, op)
     node.data = op
     node.invoke = verify
-    if count(reference) < count(x):
+    if count(reference) < count(x) and not (op.known != NULL and op.known[0]):
         raise OwnRefusalError(f"NumericVerify: {count(reference)} reference values for {count(x)}")
+    return 0
+
+
+cdef int keep_first(Context context, const Node* node, Verification* op) except -1:
+    cdef Subgraph graph = <Subgraph>context
+    cdef bytearray kept = graph.shared.kept.setdefault(
+        (graph.index, node.index), bytearray(sizeof(int64_t) + op.dequantize.count * sizeof(float)))
+    context.keep(kept)
+    op.known = <int64_t*><char*>kept
+    op.kept = <float*>(op.known + 1)
     return 0
 
 
@@ -75,7 +87,7 @@ cdef int verify(Context context, Node* node) noexcept nogil:
     cdef float most = op.tolerance * x.scale
     cdef int64_t n = op.dequantize.count
     cdef int64_t i
-    if op.known:
+    if op.known != NULL and op.known[0]:
         memcpy(y, op.kept, n * sizeof(float))
         return 0
     if x.type == INT16:
@@ -85,13 +97,14 @@ cdef int verify(Context context, Node* node) noexcept nogil:
             values[i] = dequantized((<const int16_t*>x.data)[i], x.scale, x.zero_point)
     else:
         op.dequantize.kernel(op.dequantize.params, x.data, values, n)
+    if op.known != NULL:
+        op.known[0] = True
     for i in range(n):
         y[i] = values[i] - reference[i]
+        if op.known != NULL:
+            op.kept[i] = y[i]
         if op.checks and fabsf(y[i]) > most:
             return mismatch(context, node, i, values[i], most)
-    if op.kept != NULL:
-        memcpy(op.kept, y, n * sizeof(float))
-        op.known = True
     return 0
 
 

@@ -71,8 +71,8 @@ cdef inline int32_t output_dims(const Tensor* x, uint32_t reduced, bint keep_dim
     return rank
 
 
-cdef inline int64_t read_axes(const Tensor* axes, int32_t rank) noexcept nogil:
-    """Bit d set: axis d is reduced; -1 when an axis is out of range."""
+cdef inline int64_t read_axes(const Tensor* axes, int32_t rank, bint leave_out=False) noexcept nogil:
+    """Bit d set: axis d is reduced; -1 when an axis is out of range, unless such axes are left out."""
     cdef const int32_t* values = <const int32_t*>axes.data
     cdef int64_t reduced = 0
     cdef int64_t i
@@ -81,9 +81,10 @@ cdef inline int64_t read_axes(const Tensor* axes, int32_t rank) noexcept nogil:
         return 0
     for i in range(count(axes)):
         axis = values[i] + rank if values[i] < 0 else values[i]
-        if axis < 0 or axis >= rank:
+        if 0 <= axis < rank:
+            reduced |= <int64_t>1 << axis
+        elif not leave_out:
             return -1
-        reduced |= <int64_t>1 << axis
     return reduced
 
 
@@ -125,7 +126,7 @@ cdef Reduction* prepare_shapes(Context context, Node* node, int accumulator_size
         return r
     reduced = read_axes(axes, x.rank)
     if reduced < 0:
-        raise ValueError(f"Invalid axis index for an input of rank {x.rank}.")
+        refuse_axes(context, node, r.keep_dims and node.arithmetic != MICRO)
     rank = output_dims(x, <uint32_t>reduced, r.keep_dims, dims)
     if node.arithmetic != MICRO or count(y) != count_of(rank, dims):       # TFLM leaves the shape as it is
         context.set_shape(y, rank, dims)
@@ -133,6 +134,19 @@ cdef Reduction* prepare_shapes(Context context, Node* node, int accumulator_size
     if accumulator_size:
         r.scratch = context.request_scratch(count(y) * accumulator_size)
     return r
+
+
+cdef int refuse_axes(Context context, Node* node, bint late) except -1:
+    """TensorFlow looks whether axes are outside when it leaves them out of the shape; where they stay as 1, when it reduces."""
+    cdef Tensor* x = context.input(node, 0)
+    cdef int32_t[MAX_AXES] dims
+    cdef int32_t rank
+    text = f"Invalid axis index for an input of rank {x.rank}."
+    if not late:
+        raise ValueError(text)
+    rank = output_dims(x, <uint32_t>read_axes(context.input(node, 1), x.rank, True), True, dims)
+    context.set_shape(context.output(node, 0), rank, dims)
+    raise LateRefusalError(text)
 
 
 cdef int resize_output(Context context, Node* node) noexcept nogil:

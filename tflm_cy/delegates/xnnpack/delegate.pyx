@@ -12,7 +12,7 @@ from tflm_cy.graph.context cimport OPTIMIZED, XNNPACK, Node, Registration
 from tflm_cy.graph.delegate import Delegate
 from tflm_cy.graph.passes.partition cimport Partition
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT2, INT4, INT8, UINT8, Tensor
+from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT2, INT4, INT8, UINT8, Tensor
 from tflm_cy.schema.builtins cimport (
     BUILTIN_CONV_2D, BUILTIN_DEPTHWISE_CONV_2D, BUILTIN_FULLY_CONNECTED, BUILTIN_TRANSPOSE_CONV, BUILTIN_VAR_HANDLE,
 )
@@ -73,6 +73,7 @@ class XnnpackDelegate(Delegate):
                 partition.defect = create_defect(support, n)
             if node.code == BUILTIN_CONV_2D or node.code == BUILTIN_DEPTHWISE_CONV_2D:
                 note_channels(subgraph, partition, n)
+            note_images(subgraph, partition, node)
             if has_type(subgraph, node, FLOAT16, FLOAT16, FLOAT16, FLOAT16):
                 values = "float16"
             else:
@@ -95,6 +96,17 @@ cdef int note_channels(Subgraph g, Partition partition, int n) except -1:
     cdef int channels = g.tensors[node.inputs[0]].dims[3]
     if channels != g.tensors[node.inputs[1]].dims[3]:
         partition.channels[n] = channels
+    return 0
+
+
+cdef int note_images(Subgraph g, Partition partition, const Node* node) except -1:
+    """The first dimensions of what may be an image, as the file has them."""
+    cdef const Tensor* x
+    cdef int i
+    for i in range(node.input_count):
+        x = &g.tensors[node.inputs[i]] if node.inputs[i] >= 0 else NULL
+        if x != NULL and x.rank == 4 and x.allocation != CONSTANT:
+            partition.sides[x.index] = [x.dims[0], x.dims[1], x.dims[2], x.dims[3]]
     return 0
 
 

@@ -1,9 +1,10 @@
 """SLICE, STRIDED_SLICE, CONCATENATION and PAD where the default mode's bytes or limits are not the other arithmetics'. Any of its types.
 
 - SLICE, STRIDED_SLICE: a negative begin counts from the end, an end of 0 or less too (so that 0 is the end itself); what reaches beyond an
-  axis is cut off. Axes without an entry are whole. [0 1 2 3], begin -1, size 1 -> [3]; STRIDED_SLICE 1:0 -> [1 2 3].
+  axis is cut off. Axes without an entry are whole, entries without an axis do not count. [0 1 2 3], begin -1, size 1 -> [3];
+  STRIDED_SLICE 1:0 -> [1 2 3].
 - CONCATENATION: the fused activation is ignored.
-- PAD: up to 6 dimensions; the border is the zero point.
+- PAD: up to 6 dimensions; the border is the zero point. Axes without paddings have none, paddings without an axis do not count.
 
 SPLIT, TRANSPOSE, DEPTH_TO_SPACE and SPACE_TO_DEPTH are the same everywhere; RESHAPE tells its own difference.
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgraph/{static-slice,concatenate,static-constant-pad}.c.
@@ -20,7 +21,6 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.copy_space cimport copy_time, share_walk
 from tflm_cy.ops.join cimport Join, add_piece, join_bytes, new_join, share_join
 from tflm_cy.ops.operand cimport index_at, operand, result, want_index_type
-from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank
 from tflm_cy.schema.option_slots cimport CONCATENATION_AXIS, STRIDED_SLICE_BEGIN_MASK, STRIDED_SLICE_END_MASK, STRIDED_SLICE_OFFSET
 from tflm_cy.schema.table cimport table_bool, table_i32
 
@@ -95,10 +95,13 @@ cdef int prepare_strided_slice(Context context, Node* node) except -1:
     cdef int64_t[COPY_RANK] ends
     cdef int d
     want_copyable(x, result(context, node, 0), "STRIDED_SLICE")
-    want_vector(begin, x.rank, "STRIDED_SLICE: begin")
-    want_vector(end, x.rank, "STRIDED_SLICE: end")
-    want_vector(strides, x.rank, "STRIDED_SLICE: strides")
-    for d in range(x.rank):
+    want_vector(begin, -1, "STRIDED_SLICE: begin")
+    want_vector(end, begin.dims[0], "STRIDED_SLICE: end")
+    want_vector(strides, begin.dims[0], "STRIDED_SLICE: strides")
+    for d in range(COPY_RANK):
+        begins[d] = 0
+        ends[d] = 0
+    for d in range(begin.dims[0]):
         if index_at(strides.type, strides.data, d) != 1:
             raise ValueError("STRIDED_SLICE: a stride is not 1")
         begins[d] = 0 if begin_mask >> d & 1 else index_at(begin.type, begin.data, d)
@@ -161,26 +164,23 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     want_copyable(x, y, "PAD")
     if not is_constant(paddings) or paddings.type != INT32 or paddings.rank != 2 or paddings.dims[1] != 2:
         raise ValueError(f"PAD: the paddings must be a constant INT32 [{x.rank}, 2], are {type_name(paddings.type)} {shape_of(paddings)}")
-    if paddings.dims[0] != x.rank:
-        context.set_shape(y, y.rank, y.dims)
-        refuse_other_rank(x, paddings.dims[0], "PAD")
+    op = <Padding*>context.persistent(sizeof(Padding))
     for d in range(x.rank):
-        size = <int64_t>x.dims[d] + border[2 * d] + border[2 * d + 1]
-        if border[2 * d] < 0 or border[2 * d + 1] < 0 or size > 0x7FFFFFFF:
-            raise ValueError(f"PAD: paddings {border[2 * d]} and {border[2 * d + 1]} of dimension {d}")
+        op.before[d] = border[2 * d] if d < paddings.dims[0] else 0
+        op.after[d] = border[2 * d + 1] if d < paddings.dims[0] else 0
+        size = x.dims[d] + op.before[d] + op.after[d]
+        if op.before[d] < 0 or op.after[d] < 0 or size > 0x7FFFFFFF:
+            raise ValueError(f"PAD: paddings {op.before[d]} and {op.after[d]} of dimension {d}")
         dims[d] = <int32_t>size
     context.set_shape(y, x.rank, dims)
-    op = <Padding*>context.persistent(sizeof(Padding))
     op.value_size = type_size(x.type)
     op.apart = True
     zero_point = 0 if x.type == FLOAT32 else y.zero_point
     memcpy(op.value, &zero_point, 4)
-    for d in range(x.rank):
-        op.before[d], op.after[d] = border[2 * d], border[2 * d + 1]
     plan_padding(op, x.rank, x.dims, type_size(x.type))
     node.data = op
     node.invoke = pad
-    if x.type == FLOAT32 and count(x) > 0 and adds_channels(border, x.rank):
+    if x.type == FLOAT32 and count(x) > 0 and adds_channels(op, x.rank):
         node.epilogue = epilogue_of(EPILOGUE_PAD_CHANNELS, 0, 0, 0, 0)
     d = shared_axis(op)
     if d < op.rank and count(x) > 0:
@@ -188,11 +188,11 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     return 0
 
 
-cdef bint adds_channels(const int32_t* border, int rank) noexcept:
+cdef bint adds_channels(const Padding* p, int rank) noexcept:
     """And nothing else, and behind those that there are."""
-    cdef int i
-    for i in range(2 * rank - 1):
-        if border[i] != 0:
+    cdef int d
+    for d in range(rank):
+        if p.before[d] != 0 or (p.after[d] != 0 and d < rank - 1):
             return False
     return rank > 0
 

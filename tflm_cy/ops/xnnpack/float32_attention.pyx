@@ -4,6 +4,10 @@ float32 q, k, v and an optional mask, each of four dimensions; attributes `scale
 Batches broadcast. Refused though TensorFlow runs it: groups of heads with several batches of keys for a single one of queries, where it
 mixes batches.
 
+Which products there are (of a single head of keys, of as many as there are of queries, of groups), and the default scale, are those of the shapes at
+the first allocation; the shapes themselves are those of the operands. XNNPACK keeps more of the first ones, and then refuses others or mixes
+what is not the same head's.
+
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
 from libc.math cimport sqrt
@@ -13,6 +17,8 @@ from libc.stdint cimport int32_t
 from tflm_cy.arithmetic.xnnpack.attention cimport Attention, AttentionScratch, Operand, attention_f32
 from tflm_cy.arithmetic.xnnpack.product cimport packed_size
 from tflm_cy.graph.context cimport Context, Node, elide, register
+from tflm_cy.graph.passes.partition cimport partition_in_preparation
+from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, shape_of, type_name
 from tflm_cy.ops.xnnpack.definitions cimport definitions, product_rules
 from tflm_cy.schema.flexbuffer import float_slot
@@ -64,11 +70,11 @@ cdef int set_mask(Attention* a, const Tensor* mask) except -1:
     return 0
 
 
-cdef int set_shapes(Attention* a, const Tensor* q, const Tensor* k, const Tensor* v, const Tensor* mask) except -1:
+cdef int set_shapes(Attention* a, const Tensor* q, const Tensor* k, const Tensor* v, const Tensor* mask, bint equal_at_first) except -1:
     cdef bint grouped
     a.q, a.k, a.v = operand_of(q), operand_of(k), operand_of(v)
     a.depth = q.dims[3]
-    a.one_head = a.k.heads == 1
+    a.one_head = a.k.heads == 1 and not equal_at_first
     grouped = not a.one_head and a.k.heads != a.q.heads
     if k.dims[3] != a.depth or v.dims[3] != a.depth or a.q.heads % a.k.heads != 0:
         raise ValueError(f"{NAME}: shapes {shape_of(q)}, {shape_of(k)} and {shape_of(v)} do not fit each other")
@@ -94,7 +100,8 @@ cdef int set_shapes(Attention* a, const Tensor* q, const Tensor* k, const Tensor
     return 0
 
 
-cdef int set_attributes(Context context, Node* node, Attention* a) except -1:
+cdef int set_attributes(Context context, Node* node, Attention* a, int depth) except -1:
+    """depth: that the default scale is of."""
     cdef Vector attributes
     cdef bytes content = b""
     if context.operator_name(node) == "STABLEHLO_COMPOSITE":
@@ -105,7 +112,7 @@ cdef int set_attributes(Context context, Node* node, Attention* a) except -1:
         content = (<const char*>node.custom_options)[:node.custom_options_size]
     scale = float_slot(content, "scale")
     cap = float_slot(content, "logit_cap")
-    a.scale = <float>(1 / sqrt(<double>a.depth)) if scale is None else <float>scale
+    a.scale = <float>(1 / sqrt(<double>depth)) if scale is None else <float>scale
     a.has_cap = cap is not None
     a.cap = <float>cap if a.has_cap else <float>0
     return 0
@@ -115,18 +122,23 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef AttentionNode* op = <AttentionNode*>context.persistent(sizeof(AttentionNode))
     cdef Attention* a = &op.attention
     cdef Tensor* y = context.output(node, 0)
+    cdef const Tensor* q
+    cdef const Tensor* k
+    cdef const Tensor* v
+    cdef tuple first
     cdef int32_t[4] dims
+    cdef bint equal
     if node.output_count != 1 or y == NULL or y.type != FLOAT32:
         raise ValueError(f"{NAME} wants one FLOAT32 output")
-    set_shapes(
-        a, four_dimensions(context, node, 0), four_dimensions(context, node, 1), four_dimensions(context, node, 2),
-        context.input(node, 3) if node.input_count > 3 else NULL,
-    )
+    q, k, v = four_dimensions(context, node, 0), four_dimensions(context, node, 1), four_dimensions(context, node, 2)
+    first = partition_in_preparation(<Subgraph>context).first_shapes.setdefault(node.index, (shape_of(q), shape_of(k)))
+    equal = first[0][2] == first[1][2] > 1
+    set_shapes(a, q, k, v, context.input(node, 3) if node.input_count > 3 else NULL, equal)
     dims[:] = [<int32_t>a.batches, <int32_t>a.queries, <int32_t>a.heads, <int32_t>a.depth]
     context.set_shape(y, 4, dims)
     if count(y) == 0:
         return elide(node)
-    set_attributes(context, node, a)
+    set_attributes(context, node, a, first[0][3])
     a.softmax = definitions().softmax
     a.products = product_rules()[0]
     op.scratch[0] = context.request_scratch(sizeof(float) * max(packed_size(a.keys, a.depth), packed_size(a.depth, a.keys)))

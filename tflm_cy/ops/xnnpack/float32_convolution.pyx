@@ -31,7 +31,7 @@ from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
 from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_windows, transposed_positions
 from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
-from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank, side_of, want_rank
+from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank, want_rank
 from tflm_cy.ops.xnnpack.image_channels cimport channels_read, run_alone
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, ready_depthwise_f32, run_f32, run_range_f32, try_fuse_f32
 from tflm_cy.ops.kernels.phases_f32 cimport PhasesF32, plan_phases_f32, run_phases_f32
@@ -76,6 +76,7 @@ cdef Convolution* begin(Context context, Node* node, int x_index, int w_index, i
     cdef Tensor* b = context.input(node, b_index)
     cdef Tensor* y = context.output(node, 0)
     cdef Convolution* op
+    cdef int32_t[4] sides
     if node.output_count != 1 or x == NULL or w == NULL or y == NULL or (b == NULL and bias_required):
         raise ValueError(f"{name}: an operand is missing")
     if x.type != FLOAT32 or w.type != FLOAT32 or y.type != FLOAT32 or (b != NULL and b.type != FLOAT32):
@@ -85,7 +86,8 @@ cdef Convolution* begin(Context context, Node* node, int x_index, int w_index, i
     if x.rank == 0 or w.rank != 4:
         raise ValueError(f"{name}: input and filter want 4 dimensions, have {shape_of(x)} and {shape_of(w)}")
     op = <Convolution*>context.persistent(sizeof(Convolution))
-    op.shape.batches, op.shape.ih, op.shape.iw, op.shape.ic = side_of(x, 0), side_of(x, 1), side_of(x, 2), side_of(x, 3)
+    read_sides(context, x, sides)
+    op.shape.batches, op.shape.ih, op.shape.iw, op.shape.ic = sides[0], sides[1], sides[2], sides[3]
     op.shape.kh, op.shape.kw = w.dims[1], w.dims[2]
     op.shape.stride_h = table_i32(node.options, CONV_2D_STRIDE_H, 0)
     op.shape.stride_w = table_i32(node.options, CONV_2D_STRIDE_W, 0)
@@ -236,7 +238,6 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     cdef Convolution* op = begin(context, node, 2, 1, 3, False)
     cdef Tensor* shape = context.input(node, 0)
     cdef const int32_t* size
-    want_rank(context.input(node, 2), 4, "TRANSPOSE_CONV")
     if shape == NULL or shape.type != INT32 or count(shape) != 4 or not is_constant(shape):
         raise ValueError("TRANSPOSE_CONV: the output shape must be four constant int32")
     size = <const int32_t*>shape.data
@@ -300,10 +301,11 @@ cdef int finish_transposed(
     g.ow = transposed_size(padding, g.iw, g.kw, g.stride_w, stored_w, &g.pad_w, name)
     dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
     context.set_shape(context.output(node, 0), 4, dims)
+    op.x = 2 if node.inputs[0] >= 0 and context.input(node, 0).type == INT32 else 0
+    refuse_other_rank(context.input(node, op.x), 4, name)
     if g.group_ic != g.ic:
         raise OwnRefusalError(f"{name}: a filter of the shape {shape_of(w)} for an image {g.ih}x{g.iw}x{g.ic}")
     depth = g.kh * g.kw * g.ic
-    op.x = 2 if node.inputs[0] >= 0 and context.input(node, 0).type == INT32 else 0
     op.order = order_of_windows(product_rules(), transposed_positions(g), g.oc)
     if g.kh == g.stride_h and g.kw == g.stride_w and g.oh == g.ih * g.kh and g.ow == g.iw * g.kw and g.oh * g.ow > 0:
         if prepare_spread(context, op, <const float*>w.data, values):

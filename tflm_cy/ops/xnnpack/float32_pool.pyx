@@ -24,7 +24,7 @@ from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.window_2d cimport pad_before, windows_along
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.ops.xnnpack.limits cimport float_limits
-from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank, want_rank
+from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank, want_rank
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport (
     POOL_2D_FILTER_HEIGHT, POOL_2D_FILTER_WIDTH, POOL_2D_FUSED_ACTIVATION_FUNCTION, POOL_2D_PADDING, POOL_2D_STRIDE_H,
@@ -50,13 +50,13 @@ cdef Pool* begin(Context context, Node* node) except NULL:
     """The input's sizes."""
     cdef str name = context.operator_name(node)
     cdef Tensor* x = context.input(node, 0)
+    cdef int32_t[4] sides
     cdef Pool* op
     if x.type != FLOAT32 or context.output(node, 0).type != FLOAT32:
         raise ValueError(f"{name}: types {type_name(x.type)} -> {type_name(context.output(node, 0).type)} are not supported")
-    if x.rank < 4:
-        raise ValueError(f"{name} wants 4 dimensions, the input has the shape {shape_of(x)}")
     op = <Pool*>context.persistent(sizeof(Pool))
-    op.shape.batches, op.shape.ih, op.shape.iw, op.shape.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
+    read_sides(context, x, sides)
+    op.shape.batches, op.shape.ih, op.shape.iw, op.shape.channels = sides[0], sides[1], sides[2], sides[3]
     node.data = op
     return op
 
@@ -106,8 +106,11 @@ cdef Pool* prepare_pool(Context context, Node* node) except NULL:
     p.stride_h = table_i32(node.options, POOL_2D_STRIDE_H, 0)
     p.stride_w = table_i32(node.options, POOL_2D_STRIDE_W, 0)
     set_windows(context, node, op, table_i8(node.options, POOL_2D_PADDING, 0))
-    set_image(context, node, 0, p.batches, p.oh, p.ow, p.channels)
-    refuse_other_rank(context.input(node, 0), 4, context.operator_name(node))
+    if p.kh == 1 and p.kw == 1:              # a clamp, of a tensor of any rank
+        context.set_shape(context.output(node, 0), context.input(node, 0).rank, context.input(node, 0).dims)
+    else:
+        set_image(context, node, 0, p.batches, p.oh, p.ow, p.channels)
+        refuse_other_rank(context.input(node, 0), 4, context.operator_name(node))
     r = float_limits(table_i8(node.options, POOL_2D_FUSED_ACTIVATION_FUNCTION, 0))
     if node.fusion == FUSED_CLAMP:
         r.low = min(max(r.low, node.clamp_low), node.clamp_high)

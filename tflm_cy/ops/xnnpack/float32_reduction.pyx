@@ -1,8 +1,7 @@
 """MEAN, SUM, REDUCE_MAX, REDUCE_MIN over constant axes, SOFTMAX over the last axis, RESIZE_BILINEAR to a constant size, all float32.
 
 - Node.fusion = FUSED_SQUARE: the mean or sum of the squares of input 0.
-- Axes must be inside and differ, SOFTMAX wants values along its axis: XNNPACK refuses these when it is shaped, and a single axis outside
-  when it is reached.
+- Axes must be inside and differ (`reduced_axes`), SOFTMAX wants values along its axis.
 - Where the input is empty XNNPACK writes nothing; here the outputs are zeros.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc; XNNPACK:src/operators/reduce-nd.c.
@@ -20,18 +19,17 @@ from tflm_cy.arithmetic.xnnpack.reduction cimport (
 from tflm_cy.arithmetic.xnnpack.resize cimport ResizeShape, Step, fill_steps, resize_bilinear_f32
 from tflm_cy.arithmetic.xnnpack.softmax cimport SoftmaxRow
 from tflm_cy.graph.context cimport FUSED_SQUARE, Context, Node, WorkFunction, iteration_space, position_space, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.definitions cimport Definitions, SumAxes, definitions
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
-from tflm_cy.ops.xnnpack.rank cimport check_rank
-from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS, RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS
+from tflm_cy.ops.xnnpack.rank cimport check_rank, read_sides, refuse_other_rank
+from tflm_cy.ops.xnnpack.reduced_axes cimport reduced_axes
+from tflm_cy.schema.option_slots cimport RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS
 from tflm_cy.schema.table cimport table_bool
 from tflm_cy.simd.reductions cimport COLUMN_SUM, LARGEST_LAST, SMALLEST_LAST, ExtremesKernel, FloatFoldKernel, ScaledSums, SoftmaxRows
 from tflm_cy.simd.table cimport kernels
-
-from tflm_cy.graph.refusal import LateRefusalError
 
 cdef enum:
     LARGEST_SIDE = 1 << 24       # of an image that XNNPACK resizes
@@ -80,8 +78,7 @@ cdef Reduction* prepare_reduction(Context context, Node* node) except NULL:
     expect_arity(context, node, 2, 1)
     check_floats(context, node)
     x = context.input(node, 0)
-    reduced = read_axes(context, node, context.input(node, 1), x.rank)
-    set_reduced_shape(context, x, reduced, table_bool(node.options, REDUCER_KEEP_DIMS, False), context.output(node, 0))
+    reduced = reduced_axes(context, node)
     op = <Reduction*>context.persistent(sizeof(Reduction))
     op.shape = reduce_shape(x.rank, x.dims, reduced)
     op.axis = kept_axis(&op.shape)
@@ -90,41 +87,6 @@ cdef Reduction* prepare_reduction(Context context, Node* node) except NULL:
     op.extremes = kernels().reductions.extremes
     node.data = op
     return op
-
-
-cdef uint32_t read_axes(Context context, const Node* node, const Tensor* axes, int rank) except 0:
-    """Bit d set: axis d is reduced."""
-    cdef str name = context.operator_name(node)
-    cdef Tensor* y = context.output(node, 0)
-    cdef uint32_t reduced = 0
-    cdef int64_t i
-    cdef int32_t axis
-    if axes.type != INT32 or not is_constant(axes) or count(axes) < 1:
-        raise ValueError(f"{name}: the axes must be constant int32 values, at least one")
-    for i in range(count(axes)):
-        axis = (<const int32_t*>axes.data)[i]
-        if axis < -rank or axis >= rank:
-            context.set_shape(y, y.rank, y.dims)
-            raise (LateRefusalError if count(axes) == 1 else ValueError)(f"{name}: axis {axis} of {rank} dimensions")
-        axis += rank if axis < 0 else 0
-        if (reduced >> axis) & 1:
-            raise ValueError(f"{name}: axis {axis} is named twice")
-        reduced |= <uint32_t>1 << axis
-    return reduced
-
-
-cdef int set_reduced_shape(Context context, const Tensor* x, uint32_t reduced, bint keep_dims, Tensor* y) except -1:
-    cdef int32_t[MAX_RANK] dims
-    cdef int rank = 0
-    cdef int d
-    for d in range(x.rank):
-        if not (reduced >> d) & 1:
-            dims[rank] = x.dims[d]
-            rank += 1
-        elif keep_dims:
-            dims[rank] = 1
-            rank += 1
-    return context.set_shape(y, rank, dims)
 
 
 cdef int prepare_sum(Context context, Node* node) except -1:
@@ -416,21 +378,24 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     cdef Resizing* op
     cdef ResizeShape* p
     cdef int32_t[4] dims
+    cdef int32_t[4] sides
     cdef bint align_corners = table_bool(node.options, RESIZE_BILINEAR_ALIGN_CORNERS, False)
     cdef bint half_pixel_centers = table_bool(node.options, RESIZE_BILINEAR_HALF_PIXEL_CENTERS, False)
     expect_arity(context, node, 2, 1)
     check_floats(context, node)
     x, size = context.input(node, 0), context.input(node, 1)
-    if x.rank != 4 or size.type != INT32 or not is_constant(size) or count(size) != 2:
-        raise ValueError(f"RESIZE_BILINEAR: an image of the shape {shape_of(x)}; the size must be two constant int32")
+    if size.type != INT32 or not is_constant(size) or count(size) != 2:
+        raise ValueError("RESIZE_BILINEAR: the size must be two constant int32")
     op = <Resizing*>context.persistent(sizeof(Resizing))
     p = &op.shape
-    p.batches, p.ih, p.iw, p.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
+    read_sides(context, x, sides)
+    p.batches, p.ih, p.iw, p.channels = sides[0], sides[1], sides[2], sides[3]
     p.oh, p.ow = (<const int32_t*>size.data)[0], (<const int32_t*>size.data)[1]
     if min(p.ih, p.iw, p.channels, p.oh, p.ow) <= 0 or max(p.ih, p.iw, p.oh, p.ow) >= LARGEST_SIDE:
         raise ValueError(f"RESIZE_BILINEAR: from {p.ih}x{p.iw} to {p.oh}x{p.ow} pixels")
     dims = [<int32_t>p.batches, <int32_t>p.oh, <int32_t>p.ow, <int32_t>p.channels]
     context.set_shape(context.output(node, 0), 4, dims)
+    refuse_other_rank(x, 4, "RESIZE_BILINEAR")
     op.rows = <Step*>context.persistent(sizeof(Step) * p.oh)
     op.columns = <Step*>context.persistent(sizeof(Step) * p.ow)
     fill_steps(p.ih, p.oh, align_corners, half_pixel_centers, op.rows)

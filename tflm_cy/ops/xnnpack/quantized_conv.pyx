@@ -31,7 +31,7 @@ from tflm_cy.ops.window_2d cimport is_delegated_product, misfit_text, pad_before
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
-from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank, side_of, want_rank
+from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank
 from tflm_cy.ops.xnnpack.image_channels cimport channels_read, run_alone
 from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
 from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8, ready_depthwise_i8
@@ -88,7 +88,7 @@ cdef int make_conv(Context context, Node* node) except -1:
     op = <Conv*>context.persistent(sizeof(Conv))
     node.data = op
     g = &op.shape
-    read_image(node, x, w, g, "CONV_2D")
+    read_image(context, node, x, w, g, "CONV_2D")
     g.oc = w.dims[0]
     g.group_ic = w.dims[3]
     g.dilation_w = table_i32(node.options, CONV_2D_DILATION_W_FACTOR, 1)
@@ -159,13 +159,12 @@ cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t 
         context, &(<Conv*>node.data).fast_depthwise, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
-cdef int read_image(const Node* node, const Tensor* x, const Tensor* w, ConvShape* g, str name) except -1:
+cdef int read_image(Context context, const Node* node, const Tensor* x, const Tensor* w, ConvShape* g, str name) except -1:
+    cdef int32_t[4] sides
     if x.rank == 0 or w.rank != 4:
         raise ValueError(f"{name}: input {shape_of(x)} and filter {shape_of(w)} want four dimensions")
-    g.batches = side_of(x, 0)
-    g.ih = side_of(x, 1)
-    g.iw = side_of(x, 2)
-    g.ic = side_of(x, 3)
+    read_sides(context, x, sides)
+    g.batches, g.ih, g.iw, g.ic = sides[0], sides[1], sides[2], sides[3]
     g.kh = w.dims[1]
     g.kw = w.dims[2]
     g.stride_h = table_i32(node.options, CONV_2D_STRIDE_H, 0)
@@ -279,7 +278,7 @@ cdef int make_depthwise(Context context, Node* node) except -1:
     op = <Conv*>context.persistent(sizeof(Conv))
     node.data = op
     g = &op.shape
-    read_image(node, x, w, g, "DEPTHWISE_CONV_2D")
+    read_image(context, node, x, w, g, "DEPTHWISE_CONV_2D")
     g.oc = w.dims[3]
     g.group_ic = 1
     g.dilation_w = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_W_FACTOR, 1)
@@ -372,8 +371,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     op = <Conv*>context.persistent(sizeof(Conv))
     node.data = op
     g = &op.shape
-    want_rank(x, 4, "TRANSPOSE_CONV")
-    read_image(node, x, w, g, "TRANSPOSE_CONV")
+    read_image(context, node, x, w, g, "TRANSPOSE_CONV")
     g.oc = w.dims[0]
     g.group_ic = w.dims[3]
     g.groups = 1
@@ -383,6 +381,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         raise ValueError(f"TRANSPOSE_CONV: strides {g.stride_h}, {g.stride_w} are not positive")
     set_output_size(g, table_i8(node.options, CONV_2D_PADDING, 0), <const int32_t*>size.data)
     shape_output(context, g, y)
+    refuse_other_rank(x, 4, "TRANSPOSE_CONV")
     if g.ic != g.group_ic:
         raise OwnRefusalError(f"TRANSPOSE_CONV: input {shape_of(x)} does not fit weights {shape_of(w)}")
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0

@@ -1,8 +1,7 @@
 """MAX_POOL_2D, RESIZE_BILINEAR, MEAN, SUM, REDUCE_MAX and REDUCE_MIN on int8 and uint8 as XNNPACK computes them.
 
 MAX_POOL_2D differs from the other arithmetics in the rounding of its clamp, and a VALID window larger than the image sees what there is.
-RESIZE_BILINEAR, REDUCE_MAX and REDUCE_MIN take the raw bytes, whatever the quantization of input and output. An axis that is named twice
-or outside is refused, a single one when it is reached.
+RESIZE_BILINEAR, REDUCE_MAX and REDUCE_MIN take the raw bytes, whatever the quantization of input and output.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
@@ -19,23 +18,22 @@ from tflm_cy.arithmetic.xnnpack.quantized_image cimport Between, bilinear_11, fi
 from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport Average, average_sums, ready_average
 from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range
 from tflm_cy.graph.context cimport Context, Node, register
-from tflm_cy.graph.tensor cimport INT8, INT32, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.graph.tensor cimport INT8, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.integer_folds cimport fold_integers, sum_integers
 from tflm_cy.ops.kernels.pool_i8 cimport largest_rows
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
-from tflm_cy.ops.xnnpack.rank cimport refuse_other_rank
+from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank
+from tflm_cy.ops.xnnpack.reduced_axes cimport reduced_axes
 from tflm_cy.schema.option_slots cimport (
     POOL_2D_FILTER_HEIGHT, POOL_2D_FILTER_WIDTH, POOL_2D_FUSED_ACTIVATION_FUNCTION, POOL_2D_PADDING, POOL_2D_STRIDE_H,
-    POOL_2D_STRIDE_W, REDUCER_KEEP_DIMS, RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS,
+    POOL_2D_STRIDE_W, RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS,
 )
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
 from tflm_cy.simd.folds cimport FOLD_OF_S8, FOLD_OF_U8
 from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.table cimport kernels
-
-from tflm_cy.graph.refusal import LateRefusalError
 
 cdef struct MaxPool:
     Pool2D shape
@@ -75,23 +73,25 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     cdef Tensor* y = result(context, node, 0)
     cdef int32_t padding = table_i8(node.options, POOL_2D_PADDING, 0)
     cdef int32_t[4] dims
+    cdef int32_t[4] sides
     cdef Range32 limits
     cdef MaxPool* op
     cdef Pool2D* p
     want_bytes(x, y, "MAX_POOL_2D")
-    if x.rank < 4:
-        raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants four dimensions")
     if padding != SAME and padding != VALID:
         raise ValueError(f"MAX_POOL_2D: padding {padding} is neither SAME nor VALID")
     op = <MaxPool*>context.persistent(sizeof(MaxPool))
     op.fast = &kernels().elementwise_i8
     p = &op.shape
-    p.batches, p.height, p.width, p.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
+    read_sides(context, x, sides)
+    p.batches, p.height, p.width, p.channels = sides[0], sides[1], sides[2], sides[3]
     p.kernel_height = table_i32(node.options, POOL_2D_FILTER_HEIGHT, 0)
     p.kernel_width = table_i32(node.options, POOL_2D_FILTER_WIDTH, 0)
     p.stride_height = table_i32(node.options, POOL_2D_STRIDE_H, 0)
     p.stride_width = table_i32(node.options, POOL_2D_STRIDE_W, 0)
-    if (x.dims[1] == 0 or x.dims[2] == 0 or x.dims[3] == 0) and p.kernel_height * p.kernel_width > 1:    # else it is a clamp
+    if x.rank != 4 and p.kernel_height == 1 and p.kernel_width == 1:             # a clamp, of a tensor of any rank
+        p.batches, p.height, p.width, p.channels = 1, 1, 1, <int32_t>count(x)
+    elif (p.height == 0 or p.width == 0 or p.channels == 0) and p.kernel_height * p.kernel_width > 1:
         raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants pixels and channels")
     p.out_height = windows(padding, p.height, p.kernel_height, p.stride_height)
     p.out_width = windows(padding, p.width, p.kernel_width, p.stride_width)
@@ -100,8 +100,11 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     limits = quantized_range(table_i8(node.options, POOL_2D_FUSED_ACTIVATION_FUNCTION, 0), y.scale, y.zero_point, y.type == INT8)
     p.low, p.high = limits.low, limits.high
     dims[0], dims[1], dims[2], dims[3] = p.batches, p.out_height, p.out_width, p.channels
-    context.set_shape(y, 4, dims)
-    refuse_other_rank(x, 4, "MAX_POOL_2D")
+    if x.rank != 4 and p.kernel_height == 1 and p.kernel_width == 1:
+        context.set_shape(y, x.rank, x.dims)
+    else:
+        context.set_shape(y, 4, dims)
+        refuse_other_rank(x, 4, "MAX_POOL_2D")
     node.data = op
     node.invoke = max_pool_8
     if op.fast.largest != NULL:
@@ -158,16 +161,19 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     cdef bint half_pixel_centers = table_bool(node.options, RESIZE_BILINEAR_HALF_PIXEL_CENTERS, False)
     cdef const int32_t* wanted
     cdef int32_t[4] dims
+    cdef int32_t[4] sides
     cdef Resizing* r
     want_bytes(x, y, "RESIZE_BILINEAR")
     want_numbers(size, "RESIZE_BILINEAR", "size")
-    if x.rank != 4 or count(size) != 2:
-        raise ValueError(f"RESIZE_BILINEAR: an input {shape_of(x)} and a size of {count(size)} numbers")
+    if count(size) != 2:
+        raise ValueError(f"RESIZE_BILINEAR: a size of {count(size)} numbers")
     wanted = <const int32_t*>size.data
-    if wanted[0] <= 0 or wanted[1] <= 0 or x.dims[1] <= 0 or x.dims[2] <= 0 or x.dims[3] <= 0:
-        raise ValueError(f"RESIZE_BILINEAR: from {x.dims[1]} x {x.dims[2]} to {wanted[0]} x {wanted[1]} pixels of {x.dims[3]} channels")
-    dims = [x.dims[0], wanted[0], wanted[1], x.dims[3]]
+    read_sides(context, x, sides)
+    if wanted[0] <= 0 or wanted[1] <= 0 or sides[1] <= 0 or sides[2] <= 0 or sides[3] <= 0:
+        raise ValueError(f"RESIZE_BILINEAR: from {sides[1]} x {sides[2]} to {wanted[0]} x {wanted[1]} pixels of {sides[3]} channels")
+    dims = [sides[0], wanted[0], wanted[1], sides[3]]
     context.set_shape(y, 4, dims)
+    refuse_other_rank(x, 4, "RESIZE_BILINEAR")
     r = <Resizing*>context.persistent(sizeof(Resizing))
     node.data = r
     r.batches, r.height, r.width, r.depth = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
@@ -235,32 +241,10 @@ cdef int resize_8(Context context, Node* node) noexcept nogil:
 cdef Reduction* prepare_reduction(Context context, Node* node, str name) except NULL:
     """The axes, and the output's shape."""
     cdef Tensor* x = operand(context, node, 0)
-    cdef Tensor* axes = operand(context, node, 1)
-    cdef Tensor* y = result(context, node, 0)
-    cdef bint keep_dims = table_bool(node.options, REDUCER_KEEP_DIMS, False)
-    cdef const int32_t* values = <const int32_t*>axes.data
-    cdef uint32_t reduced = 0
-    cdef int32_t[MAX_RANK] dims
-    cdef int32_t rank = 0
-    cdef int32_t axis
-    cdef int64_t i
-    cdef int d
+    cdef uint32_t reduced
     cdef Reduction* r
-    want_bytes(x, y, name)
-    want_numbers(axes, name, "axes")
-    for i in range(count(axes)):
-        axis = values[i] + x.rank if values[i] < 0 else values[i]
-        if axis < 0 or axis >= x.rank:
-            context.set_shape(y, y.rank, y.dims)
-            raise (LateRefusalError if count(axes) == 1 else ValueError)(f"{name}: axis {values[i]} of an input of rank {x.rank} is out of range")
-        if reduced >> axis & 1:
-            raise ValueError(f"{name}: axis {values[i]} of an input of rank {x.rank} is named twice")
-        reduced |= <uint32_t>1 << axis
-    for d in range(x.rank):
-        if keep_dims or not reduced >> d & 1:
-            dims[rank] = 1 if reduced >> d & 1 else x.dims[d]
-            rank += 1
-    context.set_shape(y, rank, dims)
+    want_bytes(x, result(context, node, 0), name)
+    reduced = reduced_axes(context, node)
     r = <Reduction*>context.persistent(sizeof(Reduction))
     node.data = r
     r.shape = fold_shape(x.rank, x.dims, reduced)
