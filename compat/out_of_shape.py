@@ -12,6 +12,7 @@ from .causes import (
     has_no_images,
     lacks_room_for_sums,
     makes_of_nothing,
+    reduces_axes_outside,
     slices_another_rank,
 )
 from .deviation import Deviation
@@ -41,10 +42,17 @@ OUT_OF_SHAPE = (
     Deviation(
         "GRAPH/*, *rank: *#*",
         "*",
-        "a slice of another rank is refused when it is reached, or has the shape of its begin and size; TensorFlow keeps the shape that the "
-        "file gives, and reads begins and sizes that are not there",
+        "a slice of another rank is refused when it is reached, or has the shape of its begin and size; TensorFlow keeps the shape that "
+        "the file gives, and reads begins and sizes that are not there",
         ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
         cause=slices_another_rank,
+    ),
+    Deviation(
+        "*rank: *#*",
+        "invoke ?, output ?: *",
+        "a mean over an axis outside is zeros, as the reference's; TensorFlow's optimized kernel leaves its output unwritten",
+        ("AUTO", "BUILTIN", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+        cause=reduces_axes_outside,
     ),
     Deviation(
         "GRAPH/*, *rank: *#*",
@@ -273,7 +281,7 @@ OUT_OF_SHAPE = (
     ),
     *(
         Deviation(
-            f"GRAPH/*, ones: {held}#*",
+            f"GRAPH/*, {held}#*",
             "invoke ?, output ?: *",
             "a reduction of integers has room for its sums; TensorFlow's delegate keeps the room of the first allocation where the output "
             "does not grow, and writes across its end",
@@ -281,7 +289,7 @@ OUT_OF_SHAPE = (
             f"*{op}(*int8[*",
             lacks_room_for_sums,
         )
-        for held in ("batch", "everywhere")
+        for held in ("ones: batch", "ones: everywhere", "*rank: *")
         for op in ("MEAN", "SUM")
     ),
     *(
@@ -382,11 +390,14 @@ OUT_OF_SHAPE = (
         ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
         cause=has_fewer_than_no_windows,
     ),
-    Deviation(
-        "GRAPH/*/rewrite extrema, to none: *#*",
-        "0 <> 1 invokes",
-        "MAXIMUM or MINIMUM with a constant behind a convolution or pooling runs; TensorFlow's delegate spoils the padding",
-        DEFAULT,
+    *(
+        Deviation(
+            f"GRAPH/*/rewrite extrema, {what}#*",
+            "0 <> 1 invokes",
+            "MAXIMUM or MINIMUM with a constant behind a convolution or pooling runs; TensorFlow's delegate spoils the padding",
+            DEFAULT,
+        )
+        for what in ("to none: *", "*rank: *")
     ),
     Deviation(
         "GRAPH/*, to none: last#*",
