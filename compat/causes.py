@@ -53,11 +53,16 @@ def _allocated(case, feed=None, mode="BUILTIN_REF"):
     """The shapes of all tensors of the main graph at the file's sizes, or at those of a feed, as far as no node refuses them."""
     from tflm_cy import Interpreter, OpResolverType
 
-    interpreter = Interpreter(
-        model_content=case.model,
-        experimental_op_resolver_type=OpResolverType[mode],
-        experimental_preserve_all_tensors=True,
-    )
+    def made(mode):
+        resolver = OpResolverType[mode]
+        return Interpreter(
+            model_content=case.model, experimental_op_resolver_type=resolver, experimental_preserve_all_tensors=True
+        )
+
+    try:
+        interpreter = made(mode)
+    except ValueError:  # an operator that BUILTIN_REF does not have
+        interpreter = made("BUILTIN_WITHOUT_DEFAULT_DELEGATES")
     try:
         for detail, array in zip(interpreter.get_input_details(), feed or (), strict=feed is not None):
             interpreter.resize_tensor_input(detail["index"], array.shape)
@@ -173,6 +178,20 @@ def _has_no_rows(shape):
     return len(shape) > 0 and shape[0] == 0
 
 
+def reduces_axes_outside(case):
+    """A MEAN that keeps dimensions has an axis outside of its input, at the file's shapes or at one that is fed.
+
+    TensorFlow's kernels do not look whether the axes were refused: the reference has written zeros by then, the optimized one nothing
+    (tflite/kernels/reduce.cc, EvalMean).
+    """
+    shapes = [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+    for model, graph, node in _nodes(case, "MEAN"):
+        x = node["inputs"][0]
+        if graph is model["subgraphs"][0] and any(_has_axis_outside(model, graph, node, found[x]) for found in shapes):
+            return True
+    return False
+
+
 def slices_another_rank(case):
     """A SLICE has an input of another rank than its begin and size, at the file's shapes or at one that is fed.
 
@@ -253,15 +272,20 @@ def lacks_room_for_sums(case):
     """
     if not case.feeds:
         return False
-    first, later = _allocated(case), _allocated(case, case.feeds[0])
+    first, later = (_allocated(case, feed, "AUTO") for feed in (None, case.feeds[-1]))
     for model, graph, node in _nodes(case, "MEAN", "SUM"):
         x, y = node["inputs"][0], node["outputs"][0]
         if graph is not model["subgraphs"][0]:
             continue
-        room = prod(first[y]) if prod(first[x]) else 0
+        room = prod(first[y]) if prod(first[x]) and not _has_axis_outside(model, graph, node, first[x]) else 0
         if room < prod(later[y]) <= max(prod(first[y]), prod(_shape(graph["tensors"][y]))):
             return True
     return False
+
+
+def _has_axis_outside(model, graph, node, shape):
+    data = model["buffers"][graph["tensors"][node["inputs"][1]]["buffer"]].get("data")
+    return data is not None and any(not -len(shape) <= a < len(shape) for a in np.frombuffer(bytes(data), np.int32))
 
 
 def _channels_made(case):

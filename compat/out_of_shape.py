@@ -12,6 +12,7 @@ from .causes import (
     has_no_images,
     lacks_room_for_sums,
     makes_of_nothing,
+    reduces_axes_outside,
     slices_another_rank,
 )
 from .deviation import Deviation
@@ -39,12 +40,24 @@ OUT_OF_SHAPE = (
         )
     ),
     Deviation(
-        "GRAPH/*, *rank: *#*",
+        "*rank: *#*",
         "*",
-        "a slice of another rank is refused when it is reached, or has the shape of its begin and size; TensorFlow keeps the shape that the "
-        "file gives, and reads begins and sizes that are not there",
-        ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+        "a slice of another rank is refused when it is reached, or has the shape of its begin and size; TensorFlow keeps the shape that "
+        "the file gives, and reads begins and sizes that are not there",
         cause=slices_another_rank,
+    ),
+    Deviation(
+        "*rank: *#*",
+        "*ok  <>  raised RuntimeError in invoke: *: axis * of an input of rank * is out of range*",
+        "an axis outside is refused; TensorFlow's delegate adds the rank to a negative one twice, and leaves outputs unwritten",
+        DEFAULT,
+    ),
+    Deviation(
+        "*rank: *#*",
+        "invoke ?, output ?: *",
+        "a mean over an axis outside is zeros, as the reference's; TensorFlow's optimized kernel leaves its output unwritten",
+        ("AUTO", "BUILTIN", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+        cause=reduces_axes_outside,
     ),
     Deviation(
         "GRAPH/*, *rank: *#*",
@@ -58,6 +71,22 @@ OUT_OF_SHAPE = (
         "*raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape*  <>  raised RuntimeError in invoke: *",
         "some inputs of another rank are refused by TensorFlow's delegate when it is shaped, here when they are reached",
         DEFAULT,
+    ),
+    *(
+        Deviation(
+            f"{op}/*, program, refused#*",
+            "call *, allocate_tensors(): raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape*  <>  ok",
+            "some inputs of another rank are refused by TensorFlow's delegate when it is shaped, here when they are reached",
+            DEFAULT,
+        )
+        for op in (
+            "CONV_2D",
+            "DEPTHWISE_CONV_2D",
+            "TRANSPOSE_CONV",
+            "MAX_POOL_2D",
+            "AVERAGE_POOL_2D",
+            "RESIZE_BILINEAR",
+        )
     ),
     # ---- `python -m compat --placeholders`: in shapes that do not belong together, where TensorFlow runs
     *(
@@ -188,6 +217,18 @@ OUT_OF_SHAPE = (
     *(
         Deviation(
             cases,
+            "call *, allocate_tensors(): raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape*  <>  ok",
+            "attention has the shapes of its operands; TensorFlow's delegate keeps heads, groups and depth of the first allocation",
+            DEFAULT,
+        )
+        for cases in (
+            "odml.scaled_dot_product_attention/*, program, *#*",
+            "STABLEHLO_COMPOSITE/*/attention*, program, *#*",
+        )
+    ),
+    *(
+        Deviation(
+            cases,
             "invoke ?, output 0: *",
             "a branch gives the value that is known when it is prepared; TensorFlow's IF leaves memory that nobody wrote",
             cause=branch_knows_its_output,
@@ -273,7 +314,7 @@ OUT_OF_SHAPE = (
     ),
     *(
         Deviation(
-            f"GRAPH/*, ones: {held}#*",
+            f"GRAPH/*, {held}#*",
             "invoke ?, output ?: *",
             "a reduction of integers has room for its sums; TensorFlow's delegate keeps the room of the first allocation where the output "
             "does not grow, and writes across its end",
@@ -281,7 +322,7 @@ OUT_OF_SHAPE = (
             f"*{op}(*int8[*",
             lacks_room_for_sums,
         )
-        for held in ("batch", "everywhere")
+        for held in ("ones: batch", "ones: everywhere", "*rank: *")
         for op in ("MEAN", "SUM")
     ),
     *(
@@ -382,9 +423,18 @@ OUT_OF_SHAPE = (
         ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
         cause=has_fewer_than_no_windows,
     ),
+    *(
+        Deviation(
+            f"GRAPH/*/rewrite extrema, {what}#*",
+            "0 <> 1 invokes",
+            "MAXIMUM or MINIMUM with a constant behind a convolution or pooling runs; TensorFlow's delegate spoils the padding",
+            DEFAULT,
+        )
+        for what in ("to none: *", "*rank: *")
+    ),
     Deviation(
-        "GRAPH/*/rewrite extrema, to none: *#*",
-        "0 <> 1 invokes",
+        "GRAPH/*/rewrite extrema, *rank: *#*",
+        "*raised RuntimeError in allocate_tensors: failed to create XNNPACK*  <>  raised RuntimeError in invoke: *_2D wants 4 *",
         "MAXIMUM or MINIMUM with a constant behind a convolution or pooling runs; TensorFlow's delegate spoils the padding",
         DEFAULT,
     ),

@@ -18,8 +18,8 @@ noted, and the case goes on, as programs do that resize before they run.
     IF                   the branch that is not taken, at the placeholders and resized; then taken
     WHILE, CASE          the same as the body of a loop, as a branch of STABLEHLO_CASE; one case for each operator and kind of types
 
-Dimensions of 0 are drawn where `--case` asks for them (`--case "to none:"`): TensorFlow's delegate takes some of them and refuses
-others, each operator in its own way.
+Dimensions of 0, and other ranks of single operators, are drawn where `--case` asks for them (`--case "to none:"`, `--case rank:`):
+TensorFlow's delegate takes some of them and refuses others, each operator in its own way.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def _ones(keeps):
     return lambda shape: [d if i in keeps(shape) else 1 for i, d in enumerate(shape)]
 
 
-ASKED = ("to none:",)  # drawn where `--case` asks for them
+ASKED = ("to none:",)  # drawn where `--case` asks for them; "rank:" is drawn of graphs without being asked for
 ENDLESS = ("STABLEHLO_SCATTER",)  # whose walk over no updates goes on behind them in TensorFlow
 _RANKS = {
     "rank: more": lambda shape: [1, *shape],
@@ -288,8 +288,9 @@ def placeholder_cases(seeds, invokes, ops=None, dtype=None, variant=None):
                 continue
             case = kind.case(seed, min(invokes, 2))
             for found in _of(case, (kind.op, kind.dtype, kind.variant) in chosen):
+                asked = ASKED if kind.op == "GRAPH" else (*ASKED, "rank:")
                 if (variant or "") in found.variant and all(
-                    what not in found.variant or what in (variant or "") for what in ASKED
+                    what not in found.variant or what in (variant or "") for what in asked
                 ):
                     yield found
 

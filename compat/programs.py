@@ -86,7 +86,7 @@ def programmed(case, rng, name):
         feeds = [[feed[p] if isinstance(p, int) else p for p in places] for feed in feeds]
     graph = model["subgraphs"][0]
     what = f"{case.variant}, program, {name}"
-    calls = refused_program if name == REFUSED and graph["inputs"] else program
+    calls = refused_program if name == REFUSED and len(graph["inputs"]) else program
     return Case(
         case.op,
         case.dtype,

@@ -20,7 +20,7 @@ _SINGLE = {
     _TYPES["INT64"]: ("NEG", "MINIMUM"),
     _TYPES["BOOL"]: ("LOGICAL_NOT",),
 }
-_TWICE = ("MAXIMUM", "MINIMUM")
+_TWICE = ("MAXIMUM", "MINIMUM", "ADD_N")
 _CHANGES = ("more", "one", "taller", "rank", "wider", "flat", "less", "none")
 
 

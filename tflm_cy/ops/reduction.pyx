@@ -14,6 +14,7 @@ rescaled sum. The mean of nothing is NaN in float32, 0 in integers.
 A product of constants (at most 8 results) is known in prepare.
 The optimized arithmetic has formulas of its own for MEAN of images and rows and for quantized SUM, starts floats' folds with their first
 element, and refuses to fold booleans but by REDUCE_ANY and REDUCE_ALL.
+An axis that is outside is refused in prepare; where dimensions are kept, in invoke; MEAN of float32, int32 and int64 gives zeros then.
 
 Source: LiteRT:tflite/kernels/reduce.cc.
 """
@@ -33,6 +34,7 @@ from tflm_cy.graph.tensor cimport BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT
 from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity
 from tflm_cy.ops.float_folds cimport fold_by_threads, fold_floats, sum_floats
 from tflm_cy.ops.integer_folds cimport fold_integers, fold_type, sum_integers, sum_words
+from tflm_cy.ops.reduced_dims cimport count_of, output_dims, read_axes
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS
 from tflm_cy.schema.table cimport table_bool
@@ -53,47 +55,9 @@ cdef struct Reduction:
     int32_t scratch              # handle of the accumulators, -1: the output accumulates
     bint keep_dims
     bint known_axes
+    bint outside                 # an axis is, of dimensions that are kept: TensorFlow finds that when it reduces
     bint refused                 # the optimized kernels do not fold booleans but with REDUCE_ANY and REDUCE_ALL
     Multiplier m
-
-
-cdef inline int32_t output_dims(const Tensor* x, uint32_t reduced, bint keep_dims, int32_t* dims) noexcept nogil:
-    """Fill the output's dimensions, return their number."""
-    cdef int32_t rank = 0
-    cdef int d
-    for d in range(x.rank):
-        if not (reduced >> d) & 1:
-            dims[rank] = x.dims[d]
-            rank += 1
-        elif keep_dims:
-            dims[rank] = 1
-            rank += 1
-    return rank
-
-
-cdef inline int64_t read_axes(const Tensor* axes, int32_t rank, bint leave_out=False) noexcept nogil:
-    """Bit d set: axis d is reduced; -1 when an axis is out of range, unless such axes are left out."""
-    cdef const int32_t* values = <const int32_t*>axes.data
-    cdef int64_t reduced = 0
-    cdef int64_t i
-    cdef int32_t axis
-    if rank == 0:
-        return 0
-    for i in range(count(axes)):
-        axis = values[i] + rank if values[i] < 0 else values[i]
-        if 0 <= axis < rank:
-            reduced |= <int64_t>1 << axis
-        elif not leave_out:
-            return -1
-    return reduced
-
-
-cdef int64_t count_of(int32_t rank, const int32_t* dims) noexcept nogil:
-    cdef int64_t total = 1
-    cdef int32_t d
-    for d in range(rank):
-        total *= dims[d]
-    return total
 
 
 cdef Reduction* prepare_shapes(Context context, Node* node, int accumulator_size) except NULL:
@@ -126,27 +90,19 @@ cdef Reduction* prepare_shapes(Context context, Node* node, int accumulator_size
         return r
     reduced = read_axes(axes, x.rank)
     if reduced < 0:
-        refuse_axes(context, node, r.keep_dims and node.arithmetic != MICRO)
+        if not (r.keep_dims and node.arithmetic != MICRO):
+            raise ValueError(f"Invalid axis index for an input of rank {x.rank}.")
+        r.outside = True
+        reduced = read_axes(axes, x.rank, True)
     rank = output_dims(x, <uint32_t>reduced, r.keep_dims, dims)
     if node.arithmetic != MICRO or count(y) != count_of(rank, dims):       # TFLM leaves the shape as it is
         context.set_shape(y, rank, dims)
     r.shape = fold_shape(x.rank, x.dims, <uint32_t>reduced)
+    if r.outside and (context.operator_name(node) != "MEAN" or is_narrow(x.type)):
+        raise LateRefusalError(f"Invalid axis index for an input of rank {x.rank}.")
     if accumulator_size:
         r.scratch = context.request_scratch(count(y) * accumulator_size)
     return r
-
-
-cdef int refuse_axes(Context context, Node* node, bint late) except -1:
-    """TensorFlow looks whether axes are outside when it leaves them out of the shape; where they stay as 1, when it reduces."""
-    cdef Tensor* x = context.input(node, 0)
-    cdef int32_t[MAX_AXES] dims
-    cdef int32_t rank
-    text = f"Invalid axis index for an input of rank {x.rank}."
-    if not late:
-        raise ValueError(text)
-    rank = output_dims(x, <uint32_t>read_axes(context.input(node, 1), x.rank, True), True, dims)
-    context.set_shape(context.output(node, 0), rank, dims)
-    raise LateRefusalError(text)
 
 
 cdef int resize_output(Context context, Node* node) noexcept nogil:
@@ -190,6 +146,14 @@ cdef int prepare_mean(Context context, Node* node) except -1:
         raise LateRefusalError("MEAN: type BOOL is not supported.")
     else:
         raise ValueError(f"MEAN: type {type_name(type)} is not supported.")
+    if r.outside:
+        node.invoke = mean_of_axes_outside
+    return 0
+
+
+cdef int mean_of_axes_outside(Context context, Node* node) noexcept nogil:
+    """As the reference kernel, which does not look whether its axes were refused."""
+    memset(context.output(node, 0).data, 0, context.output(node, 0).bytes)
     return 0
 
 
