@@ -22,6 +22,7 @@ from tflm_cy.arithmetic.hybrid_quantization cimport quantize_asymmetric
 from tflm_cy.arithmetic.hybrid_scaling cimport BY_FOURS, BY_PRODUCT
 from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.shapes cimport ConvShape, padded_row
 from tflm_cy.arithmetic.sum_rescale cimport Rescale
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, WorkFunction, defers, elide, position_space, register
@@ -230,6 +231,22 @@ cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) exce
     return 0
 
 
+cdef ptrdiff_t halves_up(const ConvShape* g, int type) noexcept nogil:
+    """Of how many channels the optimized kernels round halves up; those of uint8 only in aarch64's kernel for 3x3 windows
+    (depthwiseconv_3x3_filter_common.h, Fast3x3FilterKernelSupported)."""
+    cdef ptrdiff_t below = (g.oh - 1) * g.stride_h - g.pad_h + 3 - g.ih
+    cdef ptrdiff_t beside = (g.ow - 1) * g.stride_w - g.pad_w + 3 - g.iw
+    if type == INT8:
+        return g.oc - g.oc % 8
+    if (
+        AARCH64 and type == UINT8 and g.kh == 3 and g.kw == 3 and g.ic == g.oc and g.oc % 8 == 0 and g.stride_h == g.stride_w <= 2
+        and g.pad_h == g.pad_w <= 1 and g.dilation_h == 1 and g.dilation_w == 1 and below <= g.pad_h and beside <= g.pad_w
+        and (g.pad_h == 0 or (g.ih == 1) == (g.iw == 1))
+    ):
+        return g.oc
+    return 0
+
+
 cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
@@ -245,8 +262,7 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
         raise ValueError("DEPTHWISE_CONV_2D: int16 zero_point != 0")
     plan_rescale(
         context, x, w, b, y, table_i8(node.options, DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, 0), op.shape.oc, x.type == INT16,
-        op.shape.oc - op.shape.oc % 8 if node.arithmetic == OPTIMIZED and x.type == INT8 else 0, &op.rescale, &op.multipliers,
-        "DEPTHWISE_CONV_2D",
+        halves_up(&op.shape, x.type) if node.arithmetic == OPTIMIZED else 0, &op.rescale, &op.multipliers, "DEPTHWISE_CONV_2D",
     )
     if node.arithmetic != MICRO and is_constant(w) and op.shape.ic > 1 and ready_fixed(
             context, &op.fast.bytes, &op.requantize, &op.shape, x, w.zero_point if w.type == UINT8 else 0,
