@@ -20,9 +20,9 @@ from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_f32, depthwise_quantiz
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid_quantization cimport quantize_asymmetric
 from tflm_cy.arithmetic.hybrid_scaling cimport BY_FOURS, BY_PRODUCT
-from tflm_cy.arithmetic.row_kernels cimport RowScale
-from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
+from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.shapes cimport ConvShape, padded_row
 from tflm_cy.arithmetic.sum_rescale cimport Rescale
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, WorkFunction, defers, elide, position_space, register
