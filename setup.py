@@ -34,7 +34,7 @@ from setuptools.command.build_ext import build_ext
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from tools import cold, flags
-from tools.records import Records, cython_inputs, is_newer, named_headers, read_depfile
+from tools.records import Records, cython_inputs, is_newer, module_name, named_headers, read_depfile
 
 if int(setuptools.__version__.partition(".")[0]) < 77:  # it would stop at pyproject.toml, with a page of its rules
     raise SystemExit(f"setuptools 77 or newer is needed to read pyproject.toml; this is {setuptools.__version__}")
@@ -177,11 +177,6 @@ def modules() -> list[Path]:
     return sources
 
 
-def name_of(source: Path) -> str:
-    """The module's name."""
-    return ".".join(source.with_suffix("").parts)
-
-
 class LinkedBuild(build_ext):
     """Compiles all modules over all cores (or -j), each with its own flags and only if something has changed, and links them."""
 
@@ -274,7 +269,7 @@ class LinkedBuild(build_ext):
 
     def compiled_again(self, source: Path) -> str:
         """The second object file of a module, whose global names end otherwise."""
-        names = (f"PyInit_{source.stem}", f"__pyx_module_is_main_{name_of(source).replace('.', '__')}")
+        names = (f"PyInit_{source.stem}", f"__pyx_module_is_main_{module_name(source).replace('.', '__')}")
         arguments = [*flags_of(source), *flags.AVX2, *(f"-D{name}={name}_avx2" for name in names)]
         return self.object_of(source, os.path.join(self.build_temp, "avx2"), arguments)
 
@@ -320,7 +315,7 @@ def main() -> None:
     write(PACKAGE / "schema" / "option_slots.pxd", option_slots())
     tables = ""
     for title, listed in (("MODULES", modules()), ("AVX2", filter(is_built_again, modules()))):
-        names = "".join(f'        "{name_of(source)}",\n' for source in listed)
+        names = "".join(f'        "{module_name(source)}",\n' for source in listed)
         tables += f"\n{title} = frozenset(\n    {{\n{names}    }}\n)\n"
     write(
         PACKAGE / "index.py",

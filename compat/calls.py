@@ -63,7 +63,7 @@ class Program:
         self.readable = True  # no call has failed that leaves shapes and memory as they come
         self.fresh = True  # nothing has been allocated
         self.refused = False  # the last allocation was: what was shaped for it has no memory
-        self.left = False  # the model had run before: all that has memory has a value
+        self.had_run = False  # before that allocation: all that has memory has a value
         self.held = []
         self.said = ""  # by TensorFlow so far: it goes on telling
 
@@ -91,7 +91,7 @@ class Program:
             self.interpreter.allocate_tensors()
         except Exception:
             if not self.held:  # else the call was, before it did anything
-                self.left = self.ran if not self.refused else self.left
+                self.had_run = self.ran if not self.refused else self.had_run
                 self.ready, self.refused = False, True
             raise
         if not self.ready or not self.readable:
@@ -156,16 +156,17 @@ class Program:
         """Of the file's tensors, or of none that there is, where the value is defined."""
         return self._read([{"index": index}], True) if self._is_defined(index) else "not defined"
 
-    def read_left(self):
+    def read_after_refusal(self):
         """After an allocation that was refused: shape and value of each input and output, or what reading it raises."""
-        if not self.refused or not self.left:
+        if not self.refused or not self.had_run:
             return "not refused"
         details = self.interpreter.get_input_details() + self.interpreter.get_output_details()
         return "; ".join(
-            f"{[int(d) for d in tensor['shape']]} {self._left(tensor)}" for tensor in self._plain(details, True)
+            f"{[int(d) for d in tensor['shape']]} {self._shape_or_error(tensor)}"
+            for tensor in self._plain(details, True)
         )
 
-    def _left(self, details):
+    def _shape_or_error(self, details):
         try:
             array = self.interpreter.get_tensor(details["index"])
         except ValueError:

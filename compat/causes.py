@@ -10,7 +10,7 @@ import numpy as np
 from .builder import operator_name, read_model
 
 WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "MAX_POOL_2D", "AVERAGE_POOL_2D")
-KNOWN = ("RANK", "SHAPE", "RANGE")  # the last one of constants
+KNOWN_IN_PREPARE = ("RANK", "SHAPE", "RANGE")  # the last one of constants
 
 
 def _nodes(case, *names):
@@ -104,7 +104,7 @@ def has_fewer_than_no_windows(case):
     """A window without padding is larger than its image by more than a stride, at the file's shapes or at one that is fed.
 
     TensorFlow's count of such windows is below 0."""
-    shapes = [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+    shapes = _all_allocated(case)
     for model, graph, node in _nodes(
         case, "CONV_2D", "DEPTHWISE_CONV_2D", "MAX_POOL_2D", "AVERAGE_POOL_2D", "L2_POOL_2D"
     ):
@@ -124,9 +124,14 @@ def has_fewer_than_no_windows(case):
     return False
 
 
+def _all_allocated(case):
+    """The shapes of all tensors of the main graph at the file's sizes, and at those of each feed."""
+    return [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+
+
 def gives_more_than_the_image(case):
     """A TRANSPOSE_CONV gives an image of more windows than its input has pixels: its shape is a constant, the input's is a placeholder."""
-    shapes = [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+    shapes = _all_allocated(case)
     for model, graph, node in _nodes(case, "TRANSPOSE_CONV"):
         options = node["builtin_options"][1]
         for axis, letter in ((1, "h"), (2, "w")):
@@ -164,18 +169,14 @@ def has_no_images(case):
     XNNPACK then goes on before it counts the windows: the size of the output is what two variables on its stack happen to hold
     (src/subgraph/average-pooling-2d.c, src/operators/average-pooling-nhwc.c, and likewise for other windows).
     """
-    shapes = [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+    shapes = _all_allocated(case)
     return any(
-        _has_no_rows(found[t])
+        tuple(found[t][:1]) == (0,)
         for model, graph, node in _nodes(case, *WINDOWS)
         if graph is model["subgraphs"][0]
         for t in [node["inputs"][2 if operator_name(model, node) == "TRANSPOSE_CONV" else 0]]
         for found in shapes
     )
-
-
-def _has_no_rows(shape):
-    return len(shape) > 0 and shape[0] == 0
 
 
 def reduces_axes_outside(case):
@@ -184,7 +185,7 @@ def reduces_axes_outside(case):
     TensorFlow's kernels do not look whether the axes were refused: the reference has written zeros by then, the optimized one nothing
     (tflite/kernels/reduce.cc, EvalMean).
     """
-    shapes = [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+    shapes = _all_allocated(case)
     for model, graph, node in _nodes(case, "MEAN"):
         x = node["inputs"][0]
         if graph is model["subgraphs"][0] and any(_has_axis_outside(model, graph, node, found[x]) for found in shapes):
@@ -198,7 +199,7 @@ def slices_another_rank(case):
     TensorFlow's kernel keeps an output shape that the file gives, and reads as many begins and sizes as there are dimensions
     (tflite/kernels/slice.cc): of more dimensions those that lie behind, of fewer it writes a part of the output.
     """
-    shapes = [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+    shapes = _all_allocated(case)
     return any(
         len(found[node["inputs"][0]]) != prod(_shape(graph["tensors"][node["inputs"][1]]))
         for model, graph, node in _nodes(case, "SLICE")
@@ -217,7 +218,7 @@ def branch_knows_its_output(case):
     model = read_model(case.model)
     for graph in model["subgraphs"][1:]:
         for node in graph["operators"]:
-            if operator_name(model, node) in KNOWN and set(node["outputs"]) & set(graph["outputs"]):
+            if operator_name(model, node) in KNOWN_IN_PREPARE and set(node["outputs"]) & set(graph["outputs"]):
                 return True
     return False
 
@@ -246,7 +247,7 @@ def attends_otherwise(case):
     of groups the queries' batches, rows, groups and depth, and the batches of keys and values; of a single head the depth. Of equal
     heads nothing is kept but the default scale.
     """
-    shapes = [_allocated(case, feed) for feed in (None, case.before or None, *case.feeds)]
+    shapes = _all_allocated(case)
     for model, graph, node in _nodes(case, "STABLEHLO_COMPOSITE", "odml.scaled_dot_product_attention"):
         if graph is not model["subgraphs"][0]:
             return True

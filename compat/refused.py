@@ -6,7 +6,7 @@ is read, before and after an invoke, and at the end the model runs in its own sh
 """
 
 from .builder.schema import ENUMS
-from .structures import code_of, main_graph
+from .structures import add_tensor, code_of, main_graph
 
 REFUSED = "refused"
 _TYPES = ENUMS["TensorType"]
@@ -56,14 +56,8 @@ def _single(model, rng, t, nodes):
         return None
     name = names[rng.integers(len(names))]
     model["operator_codes"].append(code_of(name))
-    graph["tensors"].append(
-        {
-            **{k: like.get(k) for k in ("type", "shape", "shape_signature", "quantization")},
-            "name": f"{name} {t}",
-            "buffer": 0,
-        }
-    )
-    made = len(graph["tensors"]) - 1
+    fields = {k: like.get(k) for k in ("type", "shape", "shape_signature", "quantization")}
+    made = add_tensor(graph, **fields, name=f"{name} {t}")
     inputs = [t, t] if name in _TWICE else [t]
     nodes.append({"opcode_index": len(model["operator_codes"]) - 1, "inputs": inputs, "outputs": [made]})
     return made
@@ -79,7 +73,7 @@ def refused_program(rng, inputs, tensors):
     for _ in range(int(rng.integers(1, 3))):
         for _ in range(int(rng.integers(1, 3))):
             calls.append(("resize_tensor_input", int(rng.integers(inputs)), str(rng.choice(_CHANGES))))
-        calls += [("allocate_tensors",), ("read_left",), ("invoke",), ("read_left",)]
-        calls += [("allocate_tensors",), ("read_left",)] if rng.random() < 0.5 else []
+        calls += [("allocate_tensors",), ("read_after_refusal",), ("invoke",), ("read_after_refusal",)]
+        calls += [("allocate_tensors",), ("read_after_refusal",)] if rng.random() < 0.5 else []
     end = ("resize_all", "own"), ("allocate_tensors",), ("set_tensor", 1), ("invoke",), ("get_outputs",)
     return (*calls, *end, ("get_details",))

@@ -51,7 +51,7 @@ def code_of(name):
     return {"deprecated_builtin_code": min(code, 127), "builtin_code": code, "version": 1, "custom_code": None}
 
 
-def _add_tensor(graph, **fields):
+def add_tensor(graph, **fields):
     graph["tensors"].append({"type": _TYPES["FLOAT32"], "shape": [2], "name": "added", "buffer": 0, **fields})
     return len(graph["tensors"]) - 1
 
@@ -118,7 +118,7 @@ def unread(model, rng):
         shape = [[], [3], [1, 0], [2, 1, 2, 1, 1]][rng.integers(4)]
         at = int(rng.integers(len(places) + 1))
         inputs = list(graph["inputs"])
-        inputs.insert(at, _add_tensor(graph, type=_TYPES[dtype], shape=shape, name=f"unread{k}"))
+        inputs.insert(at, add_tensor(graph, type=_TYPES[dtype], shape=shape, name=f"unread{k}"))
         graph["inputs"] = inputs
         places.insert(at, np.zeros(shape, dtype.lower()))
     return places
@@ -140,7 +140,7 @@ def shared_buffers(model, rng):
     if not seen:
         return None
     content, buffer = next(iter(seen.items()))
-    _add_tensor(main_graph(model), type=_TYPES["UINT8"], shape=[len(content)], buffer=buffer)
+    add_tensor(main_graph(model), type=_TYPES["UINT8"], shape=[len(content)], buffer=buffer)
     return _same(model)
 
 
@@ -170,11 +170,11 @@ def empty_buffers(model, rng):
 @structure("constants that nobody reads")
 def unread_constants(model, rng):
     model["buffers"].append({"data": bytes(8)})
-    _add_tensor(main_graph(model), buffer=len(model["buffers"]) - 1)
-    _add_tensor(main_graph(model), shape=[3, 0], type=_TYPES["INT32"])
-    _add_tensor(main_graph(model), shape=None)
+    add_tensor(main_graph(model), buffer=len(model["buffers"]) - 1)
+    add_tensor(main_graph(model), shape=[3, 0], type=_TYPES["INT32"])
+    add_tensor(main_graph(model), shape=None)
     model["buffers"].append({"data": pack_strings([b"", b"one"])})
-    _add_tensor(main_graph(model), shape=[2], type=_TYPES["STRING"], buffer=len(model["buffers"]) - 1)
+    add_tensor(main_graph(model), shape=[2], type=_TYPES["STRING"], buffer=len(model["buffers"]) - 1)
     return _same(model)
 
 
@@ -359,7 +359,7 @@ def node_unread(model, rng):
         return None
     k = int(rng.integers(len(graph["operators"])))
     node = graph["operators"][k]
-    outputs = [_add_tensor(graph, **{**graph["tensors"][t], "name": "again"}) if t >= 0 else t for t in node["outputs"]]
+    outputs = [add_tensor(graph, **{**graph["tensors"][t], "name": "again"}) if t >= 0 else t for t in node["outputs"]]
     graph["operators"] = [*graph["operators"], {**node, "outputs": outputs}]
     if outputs and outputs[0] >= 0 and rng.random() < 0.5:
         graph["outputs"] = [*graph["outputs"], outputs[0]]
@@ -390,11 +390,11 @@ def views(model, rng):
     model["operator_codes"].append(code_of("RESHAPE"))
     source = outputs[rng.integers(len(outputs))]
     model["buffers"].append({"data": np.array([-1], np.int32).tobytes()})
-    shape = _add_tensor(graph, type=_TYPES["INT32"], shape=[1], name="flat", buffer=len(model["buffers"]) - 1)
+    shape = add_tensor(graph, type=_TYPES["INT32"], shape=[1], name="flat", buffer=len(model["buffers"]) - 1)
     added = []
     for k in range(2):
         like = {**graph["tensors"][source], "name": f"view{k}", "buffer": 0, "shape": [1], "shape_signature": [-1]}
-        added.append(_add_tensor(graph, **like))
+        added.append(add_tensor(graph, **like))
         node = {"opcode_index": len(model["operator_codes"]) - 1, "inputs": [source, shape], "outputs": [added[-1]]}
         graph["operators"] = [*graph["operators"], node]
         source = added[-1]

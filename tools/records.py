@@ -78,6 +78,11 @@ def is_newer(target, inputs) -> bool:
     return os.path.getmtime(target) > max(map(os.path.getmtime, inputs))
 
 
+def module_name(path: Path) -> str:
+    """The name of the module, or of the declarations, that a file of the checkout holds."""
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
 def cython_inputs(source: Path) -> set[Path]:
     """All files that Cython reads for a source."""
     found, waiting = set(), [source]

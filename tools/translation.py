@@ -22,7 +22,7 @@ from Cython.Compiler import Errors, Options
 from Cython.Compiler.Main import CompilationOptions, Context, default_options, run_pipeline
 
 from . import cold
-from .records import cython_inputs
+from .records import cython_inputs, module_name
 
 # Cython makes trees of objects that all live to the end: it need not look for garbage among them often.
 gc.set_threshold(300_000, 10, 10)
@@ -41,9 +41,11 @@ def parts(sources: list[Path], jobs: int) -> list[list[Path]]:
 
 
 def translated(sources: list[Path], directives: dict) -> list[Path]:
-    """Write the C file of each module beside its source, all of it or nothing; return those of which Cython has not said what is wrong."""
-    needs = {source: frozenset(map(_name_of, cython_inputs(source) - {source})) for source in sources}
-    needs = {source: frozenset(name for name in names if name) for source, names in needs.items()}
+    """Write the C file of each module beside its source, all of it or nothing; return the sources that Cython does not refuse."""
+    needs = {
+        source: frozenset(module_name(path) for path in cython_inputs(source) if path.suffix == ".pxd")
+        for source in sources
+    }
     for source in sources:
         source.with_suffix(".c").unlink(missing_ok=True)
     alone = [source for source in sources if not hasattr(os, "fork") or _DEFINES_FIRST.search(source.read_text())]
@@ -96,7 +98,7 @@ def _translate(context: Context, source: Path, directives: dict) -> None:
     # Those of operators would make the library larger for nobody: who wants to know how an operator computes reads its source.
     Options.docstrings = "ops" not in source.parts
     context.options = _options(directives, str(unfinished))
-    if run_pipeline(str(source), context.options, _name_of(source), context).num_errors:
+    if run_pipeline(str(source), context.options, module_name(source), context).num_errors:
         unfinished.unlink(missing_ok=True)
         return
     if "ops" in source.parts:
@@ -113,8 +115,3 @@ def _new_context(directives: dict) -> Context:
 
 def _options(directives: dict, target: str | None) -> CompilationOptions:
     return CompilationOptions(default_options, compiler_directives=directives, output_file=target)
-
-
-def _name_of(path: Path) -> str:
-    """The name of a module or of declarations; empty: a file that has none."""
-    return ".".join(path.with_suffix("").parts).removesuffix(".__init__") if path.suffix in (".pxd", ".pyx") else ""

@@ -4,7 +4,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-pytest.importorskip("Cython")
+pytest.importorskip("Cython", reason="Cython is needed for building only")
 
 from tools.translation import parts, translated
 

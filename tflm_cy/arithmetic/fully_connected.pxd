@@ -26,7 +26,6 @@ cdef struct DoubleRescale:
     int32_t high
     ptrdiff_t longest            # products that fit an int32 (product_s16)
     bint wide                    # the sum is an int64
-    ptrdiff_t columns            # of a row of outputs, where a kernel asks
     const Rescale* fixed         # not NULL: fixed point instead, and only `longest` counts of the above
 
 

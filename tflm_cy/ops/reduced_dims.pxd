@@ -1,4 +1,4 @@
-"""Which axes a reduction outside of the delegate reduces, and the dimensions that are left.
+"""Which axes a reduction reduces (the delegate's: xnnpack/reduced_axes.pxd), and the dimensions that are left.
 
     reduced = read_axes(axes, x.rank)                        # bit d set: axis d; -1: one is outside
     rank = output_dims(x, <uint32_t>reduced, keep_dims, dims)

@@ -74,6 +74,7 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     cdef int32_t padding = table_i8(node.options, POOL_2D_PADDING, 0)
     cdef int32_t[4] dims
     cdef int32_t[4] sides
+    cdef bint is_clamp
     cdef Range32 limits
     cdef MaxPool* op
     cdef Pool2D* p
@@ -89,7 +90,8 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     p.kernel_width = table_i32(node.options, POOL_2D_FILTER_WIDTH, 0)
     p.stride_height = table_i32(node.options, POOL_2D_STRIDE_H, 0)
     p.stride_width = table_i32(node.options, POOL_2D_STRIDE_W, 0)
-    if x.rank != 4 and p.kernel_height == 1 and p.kernel_width == 1:             # a clamp, of a tensor of any rank
+    is_clamp = x.rank != 4 and p.kernel_height == 1 and p.kernel_width == 1      # of a tensor of any rank
+    if is_clamp:
         p.batches, p.height, p.width, p.channels = 1, 1, 1, <int32_t>count(x)
     elif (p.height == 0 or p.width == 0 or p.channels == 0) and p.kernel_height * p.kernel_width > 1:
         raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants pixels and channels")
@@ -100,7 +102,7 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     limits = quantized_range(table_i8(node.options, POOL_2D_FUSED_ACTIVATION_FUNCTION, 0), y.scale, y.zero_point, y.type == INT8)
     p.low, p.high = limits.low, limits.high
     dims[0], dims[1], dims[2], dims[3] = p.batches, p.out_height, p.out_width, p.channels
-    if x.rank != 4 and p.kernel_height == 1 and p.kernel_width == 1:
+    if is_clamp:
         context.set_shape(y, x.rank, x.dims)
     else:
         context.set_shape(y, 4, dims)

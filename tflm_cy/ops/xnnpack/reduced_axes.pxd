@@ -18,6 +18,7 @@ from tflm_cy.graph.passes.partition cimport partition_in_preparation
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport INT32, MAX_RANK, Tensor, bytes_of, count, is_constant
 from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.ops.reduced_dims cimport output_dims
 from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS
 from tflm_cy.schema.table cimport table_bool
 
@@ -56,16 +57,9 @@ cdef inline uint32_t reduced_axes(Context context, const Node* node) except 0:
 cdef inline bint set_reduced_shape(Context context, const Node* node, const Tensor* x, uint32_t reduced, Tensor* y) except -1:
     """True where the output takes more memory than it ever had, in the file included."""
     cdef dict largest = partition_in_preparation(<Subgraph>context).largest
-    cdef bint keep_dims = table_bool(node.options, REDUCER_KEEP_DIMS, False)
+    cdef int64_t before = largest.setdefault(y.index, bytes_of(y.type, y.rank, y.dims))
     cdef int32_t[MAX_RANK] dims
-    cdef int64_t before
-    cdef int rank = 0
-    cdef int d
-    before = largest.setdefault(y.index, bytes_of(y.type, y.rank, y.dims))
-    for d in range(x.rank):
-        if keep_dims or not (reduced >> d) & 1:
-            dims[rank] = 1 if (reduced >> d) & 1 else x.dims[d]
-            rank += 1
+    cdef int rank = output_dims(x, reduced, table_bool(node.options, REDUCER_KEEP_DIMS, False), dims)
     context.set_shape(y, rank, dims)
     largest[y.index] = max(before, <int64_t>y.bytes)
     return <int64_t>y.bytes > before
