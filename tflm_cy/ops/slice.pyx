@@ -89,11 +89,11 @@ cdef int prepare_slice(Context context, Node* node) except -1:
     want_type_of(size, begin)
     if begin.rank != 1 or size.rank != 1 or begin.dims[0] != size.dims[0]:
         raise ValueError(f"NumElements(begin) != NumElements(size), or not a vector of {x.rank} elements")
+    if x.rank > SLICE_RANK:
+        raise ValueError(f"Slice op only supports 1D-5D input arrays, not {x.rank}D")
     if begin.dims[0] < x.rank:
         context.set_dynamic(y)
         raise OwnRefusalError(f"NumElements(begin) != NumElements(size), or not a vector of {x.rank} elements")
-    if x.rank > SLICE_RANK:
-        raise ValueError(f"Slice op only supports 1D-5D input arrays, not {x.rank}D")
     part = <Part*>context.persistent(sizeof(Part))
     node.data = part
     node.invoke = slice_dynamic
