@@ -26,7 +26,7 @@ from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, clamp_f32
 from tflm_cy.arithmetic.gate_order cimport CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE
 from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
 from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, fused_first, mul_first, mul_runs
-from tflm_cy.arithmetic.hybrid cimport accumulate_stored_rows, all_zero, quantize_row_by
+from tflm_cy.arithmetic.hybrid cimport DOTS, accumulate_stored_rows, all_zero, quantize_row_by
 from tflm_cy.arithmetic.hybrid_neon cimport product_flags, sparse_flags
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 
@@ -99,11 +99,17 @@ cdef inline void accumulate_product(const float* w, const float* x, float* v, pt
 
 cdef inline void accumulate_hybrid(const int8_t* w, const HybridMatrix* matrix, const int16_t* x, const RowScale* scales, float* v,
                                    ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, const LstmShape* s) noexcept nogil:
+    """v += w x for m rows of x, which meet some rows of w while a cache has them."""
     cdef int flags = sparse_flags(k, s.dotprod) if matrix.sparse else product_flags(n, k, m, s.dotprod)
-    cdef ptrdiff_t b
-    for b in range(m):
-        accumulate_stored_rows(w, n, k, x + b * k, matrix.scale * scales[b].scale, NULL, 0 if matrix.sparse else scales[b].zero_point,
-                               matrix.row_sums, matrix.minimum, flags, s.fast, matrix.stored, v + b * n)
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t count, b
+    while first < n:
+        count = min(<ptrdiff_t>DOTS, n - first)
+        for b in range(m):
+            accumulate_stored_rows(
+                w + first * k, count, k, x + b * k, matrix.scale * scales[b].scale, NULL, 0 if matrix.sparse else scales[b].zero_point,
+                matrix.row_sums + first, matrix.minimum, flags, s.fast, matrix.stored + first if matrix.stored != NULL else NULL, v + b * n + first)
+        first += count
 
 
 cdef inline void quantize_rows(const LstmShape* s, const float* x, ptrdiff_t m, ptrdiff_t k, int16_t* q, RowScale* scales) noexcept nogil:

@@ -3,17 +3,33 @@
     share_rows(context, node, join_range, rows, row)            # in prepare; row: bytes
     part = part_of_rows(rows, row, first, end)                  # in join_range: which bytes of which rows
     share_walk(context, node, walk_range, &walk, nanoseconds)   # walk_range: copy_units(&walk, first, end, y, x)
+    while next_block(&part, row, &block): ...                   # rows of which each tensor's pieces are copied while a cache has them,
+        fetch_block(&block, row, rows, writes)                    # in the order in which they lie
 """
 from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.walk cimport COPY_BLOCK, Walk, units_of_walk
 from tflm_cy.graph.context cimport Context, Node, WorkFunction, iteration_space
 
+cdef extern from *:
+    """
+    static inline void tflm_cy_fetch_line(const void *p, int writes) {
+      if (writes) __builtin_prefetch(p, 1, 2);
+      else __builtin_prefetch(p, 0, 2);
+    }
+    """
+    void fetch_line "tflm_cy_fetch_line"(const void* p, bint writes) noexcept nogil
+
+cdef enum:
+    CACHED = 65536               # bytes of rows whose pieces are copied together: with their copies they fit a second-level cache
+    FAR = 1 << 20                # bytes that may be in no near cache
+
 cdef struct RowPart:             # the same bytes of some rows
     int64_t row
     int64_t rows
     int64_t byte
     int64_t bytes
+    bint far                     # of a part that is too large for a near cache
 
 
 cdef inline int share_rows(Context context, Node* node, WorkFunction work, int64_t rows, int64_t row) except -1:
@@ -38,7 +54,7 @@ cdef inline double copy_time(int64_t bytes) noexcept nogil:
 
 cdef inline RowPart whole_rows(int64_t rows, int64_t row) noexcept nogil:
     cdef RowPart part
-    part.row, part.rows, part.byte, part.bytes = 0, rows, 0, row
+    part.row, part.rows, part.byte, part.bytes, part.far = 0, rows, 0, row, rows * row > FAR
     return part
 
 
@@ -50,3 +66,21 @@ cdef inline RowPart part_of_rows(int64_t rows, int64_t row, int64_t first, int64
         part.byte = first * COPY_BLOCK
         part.bytes = min(end * COPY_BLOCK, row) - part.byte
     return part
+
+
+cdef inline bint next_block(RowPart* part, int64_t row, RowPart* block) noexcept nogil:
+    """Take a block of rows off the part. A row's pieces share lines of memory: one tensor after the other would fetch a large part's lines for each."""
+    block[0] = part[0]
+    block.rows = min(part.rows, max(<int64_t>1, CACHED // max(<int64_t>1, row)))
+    block.far = part.far and block.rows > 1
+    part.row += block.rows
+    part.rows -= block.rows
+    return block.rows > 0
+
+
+cdef inline void fetch_block(const RowPart* block, int64_t row, char* rows, bint writes) noexcept nogil:
+    """Its lines, one after the other, which is fastest: the pieces of a tensor leave gaps. rows: all of them."""
+    cdef int64_t i
+    if block.far:
+        for i in range(0, block.rows * row, 64):
+            fetch_line(rows + block.row * row + i, writes)

@@ -11,7 +11,7 @@ from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.lookup cimport lookup_8
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.graph.context cimport Context, Node
-from tflm_cy.ops.copy_space cimport RowPart, part_of_rows, share_rows, whole_rows
+from tflm_cy.ops.copy_space cimport RowPart, fetch_block, next_block, part_of_rows, share_rows, whole_rows
 from tflm_cy.simd.table cimport kernels
 
 
@@ -62,19 +62,23 @@ cdef inline void join_range(Context context, Node* node, int64_t first, int64_t 
     join_part(context, node, &part)
 
 
-cdef inline void join_part(Context context, const Node* node, const RowPart* part) noexcept nogil:
+cdef inline void join_part(Context context, const Node* node, RowPart* part) noexcept nogil:
     cdef const Join* join = <const Join*>node.data
-    cdef char* y = <char*>context.output(node, 0).data + part.row * join.row
     cdef const Piece* piece
     cdef const char* x
+    cdef char* y
     cdef int64_t first, end, row
+    cdef RowPart block
     cdef int i
-    for i in range(node.input_count):
-        piece = &join.pieces[i]
-        first, end = max(piece.offset, part.byte), min(piece.offset + piece.run, part.byte + part.bytes)
-        x = <const char*>context.input(node, i).data + part.row * piece.run + first - piece.offset
-        if piece.table == NULL:
-            copy_runs(y + first, join.row, x, piece.run, end - first, part.rows)
-            continue
-        for row in range(part.rows if first < end else 0):
-            join.lookup(piece.table, x + row * piece.run, y + row * join.row + first, end - first)
+    while next_block(part, join.row, &block):
+        fetch_block(&block, join.row, <char*>context.output(node, 0).data, True)
+        y = <char*>context.output(node, 0).data + block.row * join.row
+        for i in range(node.input_count):
+            piece = &join.pieces[i]
+            first, end = max(piece.offset, block.byte), min(piece.offset + piece.run, block.byte + block.bytes)
+            x = <const char*>context.input(node, i).data + block.row * piece.run + first - piece.offset
+            if piece.table == NULL:
+                copy_runs(y + first, join.row, x, piece.run, end - first, block.rows)
+                continue
+            for row in range(block.rows if first < end else 0):
+                join.lookup(piece.table, x + row * piece.run, y + row * join.row + first, end - first)

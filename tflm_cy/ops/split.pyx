@@ -15,7 +15,7 @@ from tflm_cy.graph.tensor cimport (
     type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
-from tflm_cy.ops.copy_space cimport RowPart, part_of_rows, share_rows, whole_rows
+from tflm_cy.ops.copy_space cimport RowPart, fetch_block, next_block, part_of_rows, share_rows, whole_rows
 from tflm_cy.ops.operand cimport (
     accept, adopt_type, index_at, operand, result, want_bytes, want_index_type, want_same_quantization, want_type_of,
 )
@@ -302,18 +302,25 @@ cdef void cut_range(Context context, const Node* node, const Tensor* x, int64_t 
     cut_part(context, node, x, &part)
 
 
-cdef void cut_part(Context context, const Node* node, const Tensor* x, const RowPart* part) noexcept nogil:
+cdef void cut_part(Context context, const Node* node, const Tensor* x, RowPart* part) noexcept nogil:
     """Copy every output's share of some rows, or of some bytes of them."""
+    cdef const Cut* cut = <const Cut*>node.data
     cdef int64_t row = row_of(node, x)
-    cdef const char* source = <const char*>x.data + part.row * row
-    cdef int64_t offset = 0
-    cdef int64_t run, first, end
+    cdef int64_t run = size_of(node, x, 0) if node.output_count > 0 else 0
+    cdef const char* source
+    cdef int64_t offset, first, end
+    cdef RowPart block
     cdef int i
-    for i in range(node.output_count):
-        run = size_of(node, x, i)
-        first, end = max(offset, part.byte), min(offset + run, part.byte + part.bytes)
-        copy_runs(<char*>context.output(node, i).data + part.row * run + first - offset, run, source + first, row, end - first, part.rows)
-        offset += run
+    while next_block(part, row, &block):
+        fetch_block(&block, row, <char*>x.data, False)
+        source = <const char*>x.data + block.row * row
+        offset = 0
+        for i in range(node.output_count):
+            if cut.sizes != NULL:
+                run = cut.sizes[i] * cut.step
+            first, end = max(offset, block.byte), min(offset + run, block.byte + block.bytes)
+            copy_runs(<char*>context.output(node, i).data + block.row * run + first - offset, run, source + first, row, end - first, block.rows)
+            offset += run
 
 
 OPERATORS = {

@@ -10,15 +10,19 @@ of queries serve equal groups of neighbouring ones.
 With a single head of keys the batches of k are laid one after another: every query meets all of them, and so it is with v, whose
 transposed batches [head, depth, key] are then read as one matrix of `depth` rows.
 
+Heads of queries that meet the same keys and values are rows of the same two products: what has to be done for these is done once.
+
+    rows_of_unit(&a), unit_of(&a, u), query_of(&a, &unit, r)      # which products there are, and which query each row of one is
+    scale_query(&a, &query, q, x);  bend_logits(&a, logits, n);  mask_logits(&a, &query, mask, logits)
+
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc (VisitDotAttentionNode).
 """
 from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.arithmetic.xnnpack.product cimport matrix_f32, pack_filters
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.arithmetic.xnnpack.product_order cimport ProductRules, order_of_matrix, order_of_rows
-from tflm_cy.arithmetic.xnnpack.softmax cimport SoftmaxRow
-from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, tanh8
+from tflm_cy.arithmetic.xnnpack.unary cimport Parameters
 
 cdef struct Operand:             # a tensor of four dimensions, of which any may be 1 where the result's is not
     ptrdiff_t batches
@@ -38,17 +42,20 @@ cdef struct Attention:
     ptrdiff_t depth
     bint one_head                # of keys
     bint has_cap
-    SoftmaxRow softmax
-    ProductRules products
     float scale
     float cap
+    UnaryKernel tanh
 
-cdef struct AttentionScratch:    # floats
-    float* columns               # packed_size(keys, depth), packed_size(depth, keys)
-    float* rows                  # q.rows * depth, then queries * depth
-    float* logits                # q.rows * keys
-    float* weights               # queries * keys
-    float* turned                # one_head: depth * keys
+cdef struct Unit:                # rows that meet the same keys and values
+    ptrdiff_t batch              # the first row's
+    ptrdiff_t head
+    ptrdiff_t k                  # floats from the first keys and values to theirs
+    ptrdiff_t v
+
+cdef struct Query:               # of the result
+    ptrdiff_t batch
+    ptrdiff_t head
+    ptrdiff_t row
 
 
 cdef inline ptrdiff_t only(ptrdiff_t i, ptrdiff_t size) noexcept nogil:
@@ -56,53 +63,78 @@ cdef inline ptrdiff_t only(ptrdiff_t i, ptrdiff_t size) noexcept nogil:
     return i if size > 1 else 0
 
 
-cdef inline int order_of_product(const Attention* a, ptrdiff_t batches, ptrdiff_t heads, ptrdiff_t rows, ptrdiff_t columns) noexcept nogil:
-    """A single head of keys makes one product of all rows of all heads, as of a layer; else each head is a product."""
-    return order_of_matrix(&a.products, batches * heads * rows, columns) if a.one_head else order_of_rows(&a.products, rows)
-
-
-cdef inline void logits_of_head(
-    const Attention* a, ptrdiff_t b, ptrdiff_t n, const float* q, const float* k, const AttentionScratch* s,
+cdef inline int order_of_product(
+    const Attention* a, const ProductRules* rules, ptrdiff_t batches, ptrdiff_t heads, ptrdiff_t rows, ptrdiff_t columns,
 ) noexcept nogil:
-    """s.logits[query][key] before the mask."""
-    cdef Parameters none = Parameters(low=0, high=0, slope=0)
-    cdef ptrdiff_t row = a.q.heads * a.depth
-    cdef ptrdiff_t i, t, c
-    q += only(b, a.q.batches) * a.q.rows * row + only(n, a.q.heads) * a.depth
-    for t in range(a.q.rows):
-        for c in range(a.depth):
-            s.rows[t * a.depth + c] = q[t * row + c] * a.scale
+    """A single head of keys makes one product of all rows of all heads, as of a layer; else each head is a product."""
+    return order_of_matrix(rules, batches * heads * rows, columns) if a.one_head else order_of_rows(rules, rows)
+
+
+cdef inline ptrdiff_t shared_heads(const Attention* a) noexcept nogil:
+    """Neighbouring heads of the result that meet the same keys and values."""
+    cdef ptrdiff_t k = a.heads if a.one_head or a.q.heads == 1 else a.q.heads / a.k.heads
+    cdef ptrdiff_t v = a.heads if a.one_head else a.heads / a.v.heads
+    return v if k % v == 0 else k if v % k == 0 else 1
+
+
+cdef inline ptrdiff_t unit_count(const Attention* a) noexcept nogil:
+    return 1 if a.one_head else a.batches * (a.heads / shared_heads(a))
+
+
+cdef inline ptrdiff_t rows_of_unit(const Attention* a) noexcept nogil:
+    return a.batches * a.heads * a.queries if a.one_head else shared_heads(a) * a.queries
+
+
+cdef inline Unit unit_of(const Attention* a, ptrdiff_t u) noexcept nogil:
+    """Those of a batch that others have, too, one after the other."""
+    cdef Unit unit
+    unit.batch, unit.head = u % a.batches, u / a.batches * shared_heads(a)
+    unit.k = unit.v = 0
     if not a.one_head:
-        k += (only(b, a.k.batches) * a.k.rows * a.k.heads + only(n, a.q.heads) / (a.q.heads / a.k.heads)) * a.depth
-    pack_filters(k, NULL, a.keys, a.depth, a.k.heads * a.depth, 1, s.columns)
-    matrix_f32(
-        s.rows, a.q.rows, a.depth, s.columns, a.keys, -INFINITY, INFINITY,
-        order_of_product(a, a.q.batches, a.q.heads, a.q.rows, a.keys), s.logits)
-    if a.has_cap:
-        for i in range(a.q.rows * a.keys):
-            s.logits[i] = s.logits[i] / a.cap
-        map8(tanh8, &none, s.logits, s.logits, a.q.rows * a.keys)
-        for i in range(a.q.rows * a.keys):
-            s.logits[i] = s.logits[i] * a.cap
+        unit.k = (only(unit.batch, a.k.batches) * a.k.rows * a.k.heads + only(unit.head, a.q.heads) / (a.q.heads / a.k.heads)) * a.depth
+        unit.v = (only(unit.batch, a.v.batches) * a.v.rows * a.v.heads + unit.head / (a.heads / a.v.heads)) * a.depth
+    return unit
 
 
-cdef inline void weights_of_head(const Attention* a, ptrdiff_t b, ptrdiff_t n, const float* mask, const AttentionScratch* s) noexcept nogil:
-    """s.weights[query][key], each row's sum 1."""
-    cdef const float* row
-    cdef float* w
-    cdef ptrdiff_t t, i
-    for t in range(a.queries):
-        w = s.weights + t * a.keys
-        row = s.logits + only(t, a.q.rows) * a.keys
-        if mask == NULL:
-            a.softmax(row, a.keys, w)
-            continue
+cdef inline Query query_of(const Attention* a, const Unit* unit, ptrdiff_t r) noexcept nogil:
+    cdef Query query
+    query.row = r % a.queries
+    query.head = unit.head + r / a.queries
+    query.batch = unit.batch
+    if a.one_head:
+        query.batch, query.head = query.head / a.heads, query.head % a.heads
+    return query
+
+
+cdef inline void scale_query(const Attention* a, const Query* query, const float* q, float* x) noexcept nogil:
+    cdef ptrdiff_t c
+    q += ((only(query.batch, a.q.batches) * a.q.rows + only(query.row, a.q.rows)) * a.q.heads + only(query.head, a.q.heads)) * a.depth
+    for c in range(a.depth):
+        x[c] = q[c] * a.scale
+
+
+cdef inline void bend_logits(const Attention* a, float* logits, ptrdiff_t n) noexcept nogil:
+    cdef Parameters none = Parameters(low=-INFINITY, high=INFINITY, slope=0)
+    cdef ptrdiff_t i
+    for i in range(n):
+        logits[i] = logits[i] / a.cap
+    a.tanh(&none, logits, logits, n)
+    for i in range(n):
+        logits[i] = logits[i] * a.cap
+
+
+cdef inline void mask_logits(const Attention* a, const Query* query, const float* mask, float* logits) noexcept nogil:
+    """Of a query and all keys."""
+    cdef ptrdiff_t i
+    mask += (
+        (only(query.batch, a.mask.batches) * a.mask.heads + only(query.head, a.mask.heads)) * a.mask.rows + only(query.row, a.mask.rows)
+    ) * a.mask_keys
+    if a.mask_keys == 1:
         for i in range(a.keys):
-            w[i] = mask[
-                ((only(b, a.mask.batches) * a.mask.heads + only(n, a.mask.heads)) * a.mask.rows + only(t, a.mask.rows)) * a.mask_keys
-                + only(i, a.mask_keys)
-            ] + row[i]
-        a.softmax(w, a.keys, w)
+            logits[i] = mask[0] + logits[i]
+    else:
+        for i in range(a.keys):
+            logits[i] = mask[i] + logits[i]
 
 
 cdef inline void turn_values(const Attention* a, const float* v, float* turned) noexcept nogil:
@@ -113,27 +145,3 @@ cdef inline void turn_values(const Attention* a, const float* v, float* turned) 
             for h in range(a.v.heads):
                 for c in range(a.depth):
                     turned[((b * a.v.heads + h) * a.depth + c) * a.v.rows + r] = v[((b * a.v.rows + r) * a.v.heads + h) * a.depth + c]
-
-
-cdef inline void attention_f32(
-    const Attention* a, const float* q, const float* k, const float* v, const float* mask, const AttentionScratch* s, float* y,
-) noexcept nogil:
-    cdef ptrdiff_t b, n, t, c
-    cdef const float* values
-    if a.one_head:
-        turn_values(a, v, s.turned)
-    for b in range(a.batches):
-        for n in range(a.heads):
-            logits_of_head(a, b, n, q, k, s)
-            weights_of_head(a, b, n, mask, s)
-            if a.one_head:
-                pack_filters(s.turned, NULL, a.depth, a.keys, a.keys, 1, s.columns)
-            else:
-                values = v + (only(b, a.v.batches) * a.v.rows * a.v.heads + n / (a.heads / a.v.heads)) * a.depth
-                pack_filters(values, NULL, a.depth, a.keys, 1, a.v.heads * a.depth, s.columns)
-            matrix_f32(
-                s.weights, a.queries, a.keys, s.columns, a.depth, -INFINITY, INFINITY,
-                order_of_product(a, a.batches, a.heads, a.queries, a.depth), s.rows)
-            for t in range(a.queries):
-                for c in range(a.depth):
-                    y[((b * a.queries + t) * a.heads + n) * a.depth + c] = s.rows[t * a.depth + c]

@@ -12,24 +12,51 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
 from libc.math cimport sqrt
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.xnnpack.attention cimport Attention, AttentionScratch, Operand, attention_f32
-from tflm_cy.arithmetic.xnnpack.product cimport packed_size
-from tflm_cy.graph.context cimport Context, Node, elide, register
+from tflm_cy.arithmetic.signatures cimport UnaryKernel
+from tflm_cy.arithmetic.xnnpack.attention cimport (
+    Attention, Operand, Query, Unit, bend_logits, mask_logits, order_of_product, query_of, rows_of_unit, scale_query, turn_values, unit_count,
+    unit_of,
+)
+from tflm_cy.arithmetic.xnnpack.softmax cimport SoftmaxRow
+from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, tanh8
+from tflm_cy.graph.context cimport Context, Node, elide, iteration_space, register
 from tflm_cy.graph.passes.partition cimport partition_in_preparation
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, shape_of, type_name
+from tflm_cy.ops.kernels.packed cimport plan_packed, request_workers
+from tflm_cy.ops.kernels.row_bands cimport band_begin, count_bands
 from tflm_cy.ops.xnnpack.definitions cimport definitions, product_rules
+from tflm_cy.ops.xnnpack.fed_matrix cimport multiply_matrix, pack_matrix, packed_matrix_bytes, set_product
+from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.schema.flexbuffer import float_slot
 from tflm_cy.schema.option_slots cimport STABLE_HLO_COMPOSITE_COMPOSITE_ATTRIBUTES
 from tflm_cy.schema.table cimport Vector, table_vector
+from tflm_cy.simd.conv_f32 cimport ConvF32
+from tflm_cy.simd.table cimport kernels
 
 cdef str NAME = "odml.scaled_dot_product_attention"
 
+cdef enum:
+    LEAST_TILE = 12              # rows of both products that are computed at once,
+    MOST_TILE = 96
+    TILE_LOGITS = 32768          # whose logits stay in a cache
+
+cdef enum:                       # memory of each worker
+    KEYS, VALUES, TURNED, ROWS, LOGITS, ROOMS
+
 cdef struct AttentionNode:
     Attention attention
-    int[5] scratch               # in the order of AttentionScratch
+    ConvF32 logits               # plans of both products
+    ConvF32 values
+    bint vector                  # they serve, else the scalar definition
+    SoftmaxRow softmax
+    ptrdiff_t tile
+    ptrdiff_t bands              # of a unit's rows, which threads share
+    ptrdiff_t[ROOMS] bytes
+    int[ROOMS] scratch
 
 
 cdef const Tensor* four_dimensions(Context context, Node* node, int i) except NULL:
@@ -139,33 +166,124 @@ cdef int prepare(Context context, Node* node) except -1:
     if count(y) == 0:
         return elide(node)
     set_attributes(context, node, a, first[0][3])
-    a.softmax = definitions().softmax
-    a.products = product_rules()[0]
-    op.scratch[0] = context.request_scratch(sizeof(float) * max(packed_size(a.keys, a.depth), packed_size(a.depth, a.keys)))
-    op.scratch[1] = context.request_scratch(sizeof(float) * max(a.queries, a.q.rows) * a.depth)
-    op.scratch[2] = context.request_scratch(sizeof(float) * a.q.rows * a.keys)
-    op.scratch[3] = context.request_scratch(sizeof(float) * a.queries * a.keys)
-    op.scratch[4] = context.request_scratch(sizeof(float) * a.depth * a.keys if a.one_head else 0)
+    a.tanh = kernels().float32.tanh if kernels().float32.tanh != NULL else <UnaryKernel>map_tanh
+    op.softmax = definitions().softmax
     node.data = op
     node.invoke = attend
-    return 0
+    return plan_products(context, node, op)
+
+
+cdef int plan_products(Context context, Node* node, AttentionNode* op) except -1:
+    cdef const Attention* a = &op.attention
+    cdef ptrdiff_t rows = rows_of_unit(a)
+    cdef ptrdiff_t units = unit_count(a)
+    cdef int i
+    op.tile = min(rows, max(<ptrdiff_t>LEAST_TILE, min(<ptrdiff_t>MOST_TILE, TILE_LOGITS / a.keys)))
+    set_product(
+        &op.logits, op.tile, a.depth, a.keys, float_limits(0),
+        order_of_product(a, product_rules(), a.q.batches, a.q.heads, a.q.rows, a.keys))
+    set_product(
+        &op.values, op.tile, a.keys, a.depth, float_limits(0),
+        order_of_product(a, product_rules(), a.batches, a.heads, a.queries, a.depth))
+    op.vector = plan_packed(&op.logits) and plan_packed(&op.values)
+    if op.vector:
+        request_workers(context, &op.logits)
+        request_workers(context, &op.values)
+    op.bytes[KEYS] = packed_matrix_bytes(&op.logits, op.vector)
+    op.bytes[VALUES] = packed_matrix_bytes(&op.values, op.vector)
+    op.bytes[TURNED] = sizeof(float) * a.depth * a.keys if are_turned(a) else 0
+    op.bytes[ROWS] = sizeof(float) * op.tile * a.depth
+    op.bytes[LOGITS] = sizeof(float) * op.tile * a.keys
+    for i in range(ROOMS):
+        op.scratch[i] = context.request_scratch(context.for_all_workers(op.bytes[i]))
+    op.bands = count_bands(units, rows, context.workers)
+    return context.parallelize(
+        node, attend_range, iteration_space(units * op.bands, 1), units * a.keys * <double>a.depth * (2 + rows * 0.05))
+
+
+cdef bint are_turned(const Attention* a) noexcept nogil:
+    """Values of a single head of keys that are not a matrix as they lie."""
+    return a.one_head and a.v.batches * a.v.heads > 1
+
+
+cdef void map_tanh(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(tanh8, <const Parameters*>p, <const float*>x, <float*>y, n)
 
 
 cdef int attend(Context context, Node* node) noexcept nogil:
-    cdef AttentionNode* op = <AttentionNode*>node.data
-    cdef const Tensor* mask = context.input(node, 3) if node.input_count > 3 else NULL
-    cdef AttentionScratch s
-    s.columns = <float*>context.scratch(op.scratch[0])
-    s.rows = <float*>context.scratch(op.scratch[1])
-    s.logits = <float*>context.scratch(op.scratch[2])
-    s.weights = <float*>context.scratch(op.scratch[3])
-    s.turned = <float*>context.scratch(op.scratch[4])
-    attention_f32(
-        &op.attention, <const float*>context.input(node, 0).data, <const float*>context.input(node, 1).data,
-        <const float*>context.input(node, 2).data, NULL if mask == NULL else <const float*>mask.data, &s,
-        <float*>context.output(node, 0).data,
-    )
+    cdef const AttentionNode* op = <const AttentionNode*>node.data
+    attend_range(context, node, 0, unit_count(&op.attention) * op.bands, 0)
     return 0
+
+
+cdef inline float* room_of(Context context, const AttentionNode* op, int room, int worker) noexcept nogil:
+    return <float*>context.worker_scratch(op.scratch[room], op.bytes[room], worker)
+
+
+cdef float* pack_values(Context context, const AttentionNode* op, const float* v, int worker) noexcept nogil:
+    cdef const Attention* a = &op.attention
+    cdef float* turned
+    if not are_turned(a):
+        return pack_matrix(&op.values, op.vector, v, 1, a.v.heads * a.depth, room_of(context, op, VALUES, worker))
+    turned = room_of(context, op, TURNED, worker)
+    turn_values(a, v, turned)
+    return pack_matrix(&op.values, op.vector, turned, a.keys, 1, room_of(context, op, VALUES, worker))
+
+
+cdef void attend_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some bands of the units' rows. Keys and values are packed when first met; units that share them follow one another."""
+    cdef const AttentionNode* op = <const AttentionNode*>node.data
+    cdef const Attention* a = &op.attention
+    cdef const float* k = <const float*>context.input(node, 1).data
+    cdef const float* v = <const float*>context.input(node, 2).data
+    cdef float* keys = NULL
+    cdef float* values = NULL
+    cdef ptrdiff_t rows = rows_of_unit(a)
+    cdef ptrdiff_t row, stop, some
+    cdef Unit unit, last
+    cdef int64_t i
+    for i in range(first, end):
+        unit = unit_of(a, i / op.bands)
+        if keys == NULL or unit.k != last.k:
+            keys = pack_matrix(&op.logits, op.vector, k + unit.k, a.k.heads * a.depth, 1, room_of(context, op, KEYS, worker))
+        if values == NULL or unit.v != last.v:
+            values = pack_values(context, op, v + unit.v, worker)
+        last = unit
+        row = band_begin(rows, i % op.bands, op.bands)
+        stop = band_begin(rows, i % op.bands + 1, op.bands)
+        while row < stop:
+            some = min(op.tile, stop - row)
+            attend_tile(context, node, &unit, row, some, keys, values, worker)
+            row += some
+
+
+cdef void attend_tile(
+    Context context, Node* node, const Unit* unit, ptrdiff_t first, ptrdiff_t rows, float* keys, float* values, int worker,
+) noexcept nogil:
+    cdef const AttentionNode* op = <const AttentionNode*>node.data
+    cdef const Attention* a = &op.attention
+    cdef const Tensor* mask = context.input(node, 3) if node.input_count > 3 else NULL
+    cdef const float* q = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef float* x = room_of(context, op, ROWS, worker)
+    cdef float* logits = room_of(context, op, LOGITS, worker)
+    cdef Query query
+    cdef ptrdiff_t r
+    for r in range(rows):
+        query = query_of(a, unit, first + r)
+        scale_query(a, &query, q, x + r * a.depth)
+    multiply_matrix(context, &op.logits, op.vector, x, rows, keys, logits, worker)
+    if a.has_cap:
+        bend_logits(a, logits, rows * a.keys)
+    for r in range(rows):
+        if mask != NULL:
+            query = query_of(a, unit, first + r)
+            mask_logits(a, &query, <const float*>mask.data, logits + r * a.keys)
+        op.softmax(logits + r * a.keys, a.keys, logits + r * a.keys)
+    multiply_matrix(context, &op.values, op.vector, logits, rows, values, x, worker)
+    for r in range(rows):
+        query = query_of(a, unit, first + r)
+        memcpy(y + ((query.batch * a.queries + query.row) * a.heads + query.head) * a.depth, x + r * a.depth, a.depth * sizeof(float))
 
 
 OPERATORS = {

@@ -10,7 +10,6 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.fixed_point cimport RangeF
-from tflm_cy.arithmetic.shapes cimport matrix_shape
 from tflm_cy.arithmetic.signatures cimport TransposeBlocks
 from tflm_cy.arithmetic.xnnpack.product cimport matrix_f32, pack_filters, packed_size
 from tflm_cy.graph.context cimport Context, Node, iteration_space, packs, register
@@ -18,6 +17,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range,
 from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_rows
 from tflm_cy.ops.xnnpack.definitions cimport product_rules
+from tflm_cy.ops.xnnpack.fed_matrix cimport multiply_matrix, pack_matrix, packed_matrix_bytes, set_product
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.matrix_shapes cimport batch_dimension, check_matrices
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
@@ -29,7 +29,6 @@ from tflm_cy.schema.option_slots cimport (
     BATCH_MAT_MUL_ADJ_X, BATCH_MAT_MUL_ADJ_Y, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, FULLY_CONNECTED_KEEP_NUM_DIMS,
 )
 from tflm_cy.schema.table cimport table_bool, table_i8
-from tflm_cy.simd.conv_f32 cimport ConvF32
 
 from tflm_cy.graph.refusal import OwnRefusalError
 
@@ -50,7 +49,6 @@ cdef struct BatchMatmul:
     ptrdiff_t m
     ptrdiff_t k
     ptrdiff_t n
-    int order
     int64_t[BATCH_DIMS] batches  # of the output
     int64_t[BATCH_DIMS] x_step   # matrices to the next index, 0 where x broadcasts
     int64_t[BATCH_DIMS] y_step
@@ -99,12 +97,6 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
     node.invoke = fully_connected
     return 0
-
-
-cdef void set_product(ConvF32* c, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns, RangeF limits, int order) noexcept nogil:
-    c.shape = matrix_shape(rows, depth, columns)
-    c.low, c.high = limits.low, limits.high
-    c.order = order
 
 
 cdef int set_fully_connected_shape(Context context, const Node* node, FullyConnected* op, const Tensor* x, Tensor* y) except -1:
@@ -169,6 +161,7 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     cdef BatchMatmul* op
     cdef ptrdiff_t size
     cdef int64_t matrices, i
+    cdef int order
     if node.input_count != 2 or node.output_count != 1 or x == NULL or y == NULL or z == NULL:
         raise ValueError("BATCH_MATMUL wants two inputs and one output")
     if x.type != FLOAT32 or y.type != FLOAT32 or z.type != FLOAT32:
@@ -177,23 +170,24 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     op.adj_x = table_bool(node.options, BATCH_MAT_MUL_ADJ_X, False)
     op.adj_y = table_bool(node.options, BATCH_MAT_MUL_ADJ_Y, False)
     set_product_shape(context, op, x, y, z)
-    op.order = order_of_rows(product_rules(), op.m)
+    order = order_of_rows(product_rules(), op.m)
     node.data = op
     node.invoke = batch_matmul
     matrices = count_range(y, 0, y.rank - 2)
     if matrices == 1 and not op.adj_x:
         join_rows(op)
-    set_product(&op.fast.plan, op.m, op.k, op.n, float_limits(0), op.order)
+    set_product(&op.fast.plan, op.m, op.k, op.n, float_limits(0), order)
     if matrices == 1 and not op.adj_x and is_constant(y):
         if ready_conv_f32(context, &op.fast.plan, <const float*>y.data, NULL, op.column_stride, op.k_stride):
             node.invoke = multiply_vector
             return parallelize_packed(context, node, &op.fast.plan, multiply_range)
     op.vector = plan_packed(&op.fast.plan)
-    size = op.fast.plan.packed_bytes if op.vector else packed_size(op.n, op.k) * <ptrdiff_t>sizeof(float)
+    size = packed_matrix_bytes(&op.fast.plan, op.vector)
     if is_constant(y):
         op.constant_columns = <float**>context.persistent(sizeof(float*) * matrices)
         for i in range(matrices):
-            op.constant_columns[i] = pack_columns(op, <const float*>y.data + i * op.k * op.n, <float*>context.unfilled(size))
+            op.constant_columns[i] = pack_matrix(
+                &op.fast.plan, op.vector, <const float*>y.data + i * op.k * op.n, op.column_stride, op.k_stride, <float*>context.unfilled(size))
     else:
         op.columns_bytes = size
         op.columns = context.request_scratch(context.for_all_workers(size))
@@ -247,30 +241,6 @@ cdef int set_product_shape(Context context, BatchMatmul* op, const Tensor* x, co
     return context.set_shape(z, rank, dims)
 
 
-cdef float* pack_columns(const BatchMatmul* op, const float* y, float* packed) noexcept nogil:
-    """A matrix of y; returns where it begins."""
-    cdef ConvF32 plan
-    if not op.vector:
-        pack_filters(y, NULL, op.n, op.k, op.column_stride, op.k_stride, packed)
-        return packed
-    plan = op.fast.plan
-    plan.packed = packed
-    plan.pack(&plan, y, NULL, op.column_stride, op.k_stride)
-    return plan.packed
-
-
-cdef void multiply(
-    Context context, const BatchMatmul* op, const float* rows, ptrdiff_t some, float* columns, float* z, int worker,
-) noexcept nogil:
-    cdef ConvF32 plan = op.fast.plan
-    if not op.vector:
-        matrix_f32(rows, some, op.k, columns, op.n, plan.low, plan.high, op.order, z)
-        return
-    plan.packed = columns
-    plan.shape.batches = some
-    plan.run(&plan, rows, context.worker_scratch(plan.scratch, plan.scratch_bytes, worker), z)
-
-
 cdef int batch_matmul(Context context, Node* node) noexcept nogil:
     cdef const BatchMatmul* op = <const BatchMatmul*>node.data
     batch_range(context, node, 0, matrix_count(op) * op.bands, 0)
@@ -303,7 +273,9 @@ cdef void batch_range(Context context, Node* node, int64_t first, int64_t end, i
         if op.constant_columns != NULL:
             columns = op.constant_columns[yi]
         elif packed != yi:
-            columns = pack_columns(op, y + yi * op.k * op.n, <float*>context.worker_scratch(op.columns, op.columns_bytes, worker))
+            columns = pack_matrix(
+                &op.fast.plan, op.vector, y + yi * op.k * op.n, op.column_stride, op.k_stride,
+                <float*>context.worker_scratch(op.columns, op.columns_bytes, worker))
             packed = yi
         if op.adj_x:
             turned = <float*>context.worker_scratch(op.rows, sizeof(float) * op.m * op.k, worker)
@@ -311,7 +283,7 @@ cdef void batch_range(Context context, Node* node, int64_t first, int64_t end, i
             rows = turned
         else:
             rows = x + (xi * op.m + row) * op.k
-        multiply(context, op, rows, stop - row, columns, z + (i * op.m + row) * op.n, worker)
+        multiply_matrix(context, &op.fast.plan, op.vector, rows, stop - row, columns, z + (i * op.m + row) * op.n, worker)
 
 
 cdef int64_t matrix_at(const BatchMatmul* op, const int64_t* step, int64_t i) noexcept nogil:
