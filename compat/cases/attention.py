@@ -16,7 +16,7 @@ NAME = "odml.scaled_dot_product_attention"
 @cases(NAME, dtypes=("float32",), variants=("equal heads", "grouped heads", "one head", "mask", "batches", "special"))
 @cases("STABLEHLO_COMPOSITE", dtypes=("float32",), variants=("attention", "attention mask"))
 def attention(d):
-    queries, keys, depth = d.between(1, 9), d.between(1, 70), d.between(1, 20)
+    queries, keys, depth = d.choice(d.between(1, 9), d.width(1, 9)), d.width(1, 70), d.channels(1, 20)
     key_heads = 1 if d.variant == "one head" else d.between(2, 4)
     heads = key_heads * (
         d.between(2, 3) if d.variant == "grouped heads" else 1 if d.variant == "equal heads" else d.between(1, 3)

@@ -4,6 +4,7 @@ A prepare asks `kernels()` (table.pxd), looks whether the entry is there, and ke
 A family `f` is three files: `f.pxd` (its struct of pointers and what its kernels are handed), `f.pxi` (the loops, which ends with
 `fill_f(F* table)`), and a line in this struct and in each `isa_*.pyx`.
 """
+from tflm_cy.simd.blocks_i4 cimport BlocksI4Kernels
 from tflm_cy.simd.bytes cimport ByteKernels
 from tflm_cy.simd.conv_i8 cimport ConvI8Kernels
 from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32Kernels
@@ -46,3 +47,4 @@ cdef struct Kernels:
     UnaryF32Kernels unary_f32
     ElementwiseI16Kernels elementwise_i16
     FoldKernels folds
+    BlocksI4Kernels blocks_i4

@@ -1,5 +1,6 @@
 """All families: those of `portable_families.pxi`, and those whose arithmetic needs a fused multiply-add."""
 include "portable_families.pxi"
+include "blocks_i4.pxi"
 include "conv_f32.pxi"
 include "depthwise_f32.pxi"
 include "float32.pxi"
@@ -14,6 +15,7 @@ include "depthwise_f32_unfused.pxi"
 
 cdef void fill_vector_families(Kernels* table) noexcept:
     fill_portable_families(table)
+    fill_blocks_i4(&table.blocks_i4)
     fill_conv_f32(&table.conv_f32)
     fill_depthwise_f32(&table.depthwise_f32)
     fill_float32(&table.float32)

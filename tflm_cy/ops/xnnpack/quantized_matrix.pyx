@@ -15,19 +15,15 @@ float32 activations each row of x is quantized on its own, always asymmetric.
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgraph/{fully-connected,batch-matrix-multiply}.c.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.half cimport half_to_f32
-from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Requantize, Scaling
 from tflm_cy.arithmetic.shapes cimport matrix_shape, padded_row
-from tflm_cy.arithmetic.xnnpack.blockwise cimport FOUR_SUMS, ONE_SUM, ONE_SUM_VNNI, SUMMED, Blocks, cut, fill_sums, multiply_blockwise
-from tflm_cy.arithmetic.xnnpack.dynamic_range cimport ROWS_NEON
-from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, cpu_has_avx512vnni
+from tflm_cy.arithmetic.xnnpack.blockwise cimport Blocks, fill_sums, multiply_blockwise
 from tflm_cy.arithmetic.xnnpack.quantized_matrix cimport multiply_8, multiply_dynamic, multiply_int2
 from tflm_cy.graph.context cimport Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
-    FLOAT16, FLOAT32, INT2, INT4, INT8, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name,
+    FLOAT32, INT2, INT4, INT8, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.ops.generation cimport generation
@@ -39,13 +35,15 @@ from tflm_cy.ops.xnnpack.constant_weights cimport (
 )
 from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
+from tflm_cy.ops.xnnpack.blockwise_weights cimport blocks_i4_time, prepare_blocks, ready_blocks_i4
 from tflm_cy.ops.xnnpack.matrix_shapes cimport batch_dimension, check_matrices
 from tflm_cy.schema.option_slots cimport (
     BATCH_MAT_MUL_ADJ_X, BATCH_MAT_MUL_ADJ_Y, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, FULLY_CONNECTED_KEEP_NUM_DIMS,
 )
 from tflm_cy.schema.table cimport table_bool, table_i8
-from tflm_cy.simd.ranges cimport conv_i8_time
+from tflm_cy.simd.blocks_i4 cimport BlocksI4
 from tflm_cy.simd.conv_i8 cimport ConvI8
+from tflm_cy.simd.ranges cimport conv_i8_time
 
 from tflm_cy.graph.refusal import OwnRefusalError
 
@@ -64,6 +62,7 @@ cdef struct Matrix:
     int rows                     # scratch: two rows of int16 values
     int sums                     # scratch: two rows of sums
     Blocks blocks                # blockwise scales
+    BlocksI4 panels
     # BATCH_MATMUL
     bint adj_x
     bint adj_y
@@ -111,9 +110,35 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     if w.block_size == 0 and (w.type == INT4 or w.type == INT2 and x.type == INT8) and use_vector(context, node, op, x, op.w, op.stride):
         return 0
     if node.invoke == fully_connected_blockwise:
-        prepare_blocks(context, w, op)
+        prepare_blocks(context, w, op.n, op.k, &op.scaling, &op.blocks)
+        fill_sums(&op.blocks, <const int8_t*>op.w, op.n, op.k, op.stride, <float*>op.blocks.sums)
+        if use_panels(context, node, op):
+            return 0
     request_rows(context, op)
     return 0
+
+
+cdef bint use_panels(Context context, Node* node, Matrix* op) except -1:
+    """Of blockwise weights."""
+    cdef BlocksI4* b = &op.panels
+    b.m, b.n, b.k = op.m, op.n, op.k
+    b.blocks, b.scaling = op.blocks, op.scaling
+    if not ready_blocks_i4(context, b, <const int8_t*>op.w, op.stride):
+        return False
+    node.invoke = multiply_panels
+    context.parallelize(node, panel_range, iteration_space(b.panels, 1), blocks_i4_time(b))
+    return True
+
+
+cdef int multiply_panels(Context context, Node* node) noexcept nogil:
+    panel_range(context, node, 0, (<Matrix*>node.data).panels.panels, 0)
+    return 0
+
+
+cdef void panel_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef const BlocksI4* b = &(<Matrix*>node.data).panels
+    b.run(b, <const float*>context.input(node, 0).data, context.worker_scratch(b.scratch, b.scratch_bytes, worker),
+          <float*>context.output(node, 0).data, first, end)
 
 
 cdef bint use_vector(Context context, Node* node, Matrix* op, const Tensor* x, const void* w, ptrdiff_t row) except -1:
@@ -173,37 +198,6 @@ cdef int shape_fully_connected(Context context, const Node* node, Matrix* op, co
     context.set_shape(y, rank, dims)
     if refusal is not None:                      # the delegate computes with the rows that there are
         raise OwnRefusalError(refusal)
-    return 0
-
-
-cdef int prepare_blocks(Context context, const Tensor* w, Matrix* op) except -1:
-    """The scales as float32, cut to bfloat16; weights of zero point 0."""
-    cdef const Tensor* s = &context.tensors[w.block_scales]
-    cdef const uint16_t* halves = <const uint16_t*>s.data
-    cdef ptrdiff_t total, i
-    cdef float* scales
-    cdef float* sums
-    if w.block_scales < 0 or w.block_scales >= context.tensor_count:
-        raise ValueError(f"FULLY_CONNECTED: tensor {w.block_scales} does not exist")
-    want_constant(s, "FULLY_CONNECTED", "scale")
-    if w.type != INT4 or s.type != FLOAT16 or w.block_size < 0 or w.block_size % SUMMED != 0 or op.k % w.block_size != 0:
-        raise ValueError(f"FULLY_CONNECTED: blocks of {w.block_size} weights {type_name(w.type)} with scales {type_name(s.type)}")
-    total = op.n * (op.k / w.block_size)
-    if count(s) != total or <int64_t>s.bytes < 2 * total:
-        raise ValueError(f"FULLY_CONNECTED: {count(s)} scales for {total} blocks")
-    scales = <float*>context.persistent(4 * total + 4)
-    sums = <float*>context.persistent(4 * op.n + 4)
-    for i in range(total):
-        scales[i] = cut(half_to_f32(halves[i]))
-    op.blocks.size = w.block_size
-    op.blocks.scales = scales
-    op.blocks.sums = sums
-    if AARCH64:
-        op.blocks.order = ONE_SUM if op.scaling.rows == ROWS_NEON else op.scaling.rows
-        op.scaling.rows = ROWS_NEON              # the values are quantized as XNNPACK does it
-    else:
-        op.blocks.order = ONE_SUM_VNNI if generation() == AVX512 and cpu_has_avx512vnni() else FOUR_SUMS
-    fill_sums(&op.blocks, <const int8_t*>op.w, op.n, op.k, op.stride, sums)
     return 0
 
 
