@@ -47,7 +47,7 @@ JCC_TARGETS = ("avx2", "avx512")  # the best instruction sets of these processor
 # is computed behind them (sinking), nor fears that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no
 # result changes.
 OPERATORS = [*JCC_ERRATUM, "-fno-tree-pre", "-fno-tree-sink", "-fno-trapping-math"]
-UNROLL = ["-O3", "-fno-semantic-interposition", "-falign-functions=64", "-falign-loops=32", "-falign-jumps"]
+UNROLL = ["-O3", "-fno-semantic-interposition", "-falign-functions=64", "-falign-loops=32"]
 # All warnings but those of what Cython writes: functions and parameters that a module does not use; tables that are not written
 # out to their ends; comparisons of enums with integers, and of unsigned types with 0; variables of its own for conditional
 # expressions, which are never const.

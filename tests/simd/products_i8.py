@@ -188,6 +188,11 @@ def draw_matrix(rng, dtype):
         int(rng.choice(sizes)) for sizes in ([1, 1, 2, 3, 5, 16, 17, 40], [*CHANNELS, 300, 640], [*CHANNELS, 300])
     )
     w = weights(rng, dtype, [n, k], n, 0)
+    if dtype != "uint8" and n > 1 and rng.random() < 0.4:  # two to a byte; XNNPACK wants an even number in a row, and a scale for each
+        k += k % 2
+        data = rng.choice([-8, 7], [n, k]) if rng.random() < 0.2 else rng.integers(-8, 8, [n, k])
+        scales = rng.uniform(0.001, 0.02, n).astype(np.float32).tolist()
+        w = Tensor.constant(data.astype(np.int8), "int4", scale=scales, zero_point=[0] * n, axis=0)
     return node(rng, "FULLY_CONNECTED", dtype, [rows, k], [rows, n], w, n, k, 9 if dtype == "float32" else 4)
 
 

@@ -21,7 +21,7 @@ def attention(rng):
     key_batch = batch if key_heads < heads or rng.random() < 0.5 else 1
     shapes = [[batch, queries, heads, depth], *[[key_batch, keys, key_heads, depth]] * 2]
     if rng.random() < 0.5 and (key_heads > 1 or key_batch == 1):
-        shapes.append([[1, 1, queries, keys], [batch, heads, 1, keys], [queries, 1]][rng.integers(3)])
+        shapes.append([[1, 1, queries, keys], [batch, heads, 1, keys], [queries, keys]][rng.integers(3)])
     feeds = [rng.normal(size=shape, scale=rng.choice([0.3, 3])).astype(np.float32) for shape in shapes]
     if rng.random() < 0.2:
         feeds[0].flat[rng.integers(feeds[0].size)] = rng.choice([np.nan, np.inf, 3e38])

@@ -167,7 +167,7 @@ SIMD_INLINE void tile8_finish_floats(
     const vf scale = vf_load(w->scales + j * VL), bias = vf_load(w->f_bias + j * VL);
     const ptrdiff_t n = w->n - j * VL;
     UNROLL for (int p = 0; p < P; p++) {
-      if (p >= count) break;
+      if (p >= count || n <= 0) break;
       vf v = vf_from_vi(tile8_sums(NC, HALVED, sums, p, j));
       v = SIMD_ISA < 256 && t->apart ? vf_add(vf_mul(v, vf_mul(scale, vf_set1(inverses[p]))), bias) : vf_fma(vf_mul(v, vf_set1(inverses[p])), scale, bias);
       v = t->keeps_nan ? vf_max(low, vf_min(high, v)) : vf_min(vf_max(v, low), high);
@@ -377,6 +377,8 @@ static const Tiles8 TILES8[3][PANEL][4] = {
   {BY_KIND(row8_1), BY_KIND(row8_2)},
 #endif
 };
+
+#include "conv_i8_nibbles.h"
 
 /* For n columns. */
 SIMD_INLINE Tiles8 tiles_i8(int one_row, ptrdiff_t n, int kind) {

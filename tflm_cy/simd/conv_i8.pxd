@@ -31,7 +31,8 @@ cdef struct PlanI8:              # how windows are read and columns are computed
     ptrdiff_t together           # positions that all columns meet before the next ones come
     ptrdiff_t segments           # stretches of a window that lie together in an image
     ptrdiff_t segment            # their bytes
-    ptrdiff_t steps              # of four bytes, in a window
+    ptrdiff_t steps              # of four bytes, in a window; nibbles: of eight
+    bint nibbles                 # weights are packed two in a byte
     ptrdiff_t row_bytes          # of the copy: a row of the padded image, or of a matrix
     ptrdiff_t image_bytes
     ptrdiff_t group_columns      # output channels of a group, rounded up to whole vectors
@@ -72,6 +73,7 @@ cdef struct ConvI8:
     ConvShape shape
     bint is_signed               # x, w and y are int8, else uint8
     bint dynamic                 # x and y are float32, w is int8
+    bint four_bits               # w lies in -8 .. 7
     bint slack                   # 64 bytes behind x may be read
     int32_t x_zero_point
     int32_t w_zero_point

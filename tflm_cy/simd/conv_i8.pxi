@@ -58,6 +58,11 @@ cdef extern from "conv_i8.h" nogil:
         ptrdiff_t n
         bint pairs
     ctypedef void (*Tiles8)(const Positions8* t, const Panel8* w, void* y) noexcept nogil
+    enum:
+        NIBBLES8
+        NIBBLE_ROWS8
+    Tiles8 nibbles_i8(int kind) noexcept
+    void pack_nibbles8(const uint8_t* w, ptrdiff_t row, ptrdiff_t columns, ptrdiff_t n, uint8_t* to) noexcept
     Tiles8 tiles_i8(bint one_row, ptrdiff_t n, int kind) noexcept
     void tile8_row_sums(Positions8* t, const int32_t* ones, int32_t factor) noexcept
     enum:
@@ -134,20 +139,23 @@ cdef void plan_segments(ConvI8* c) noexcept nogil:
     else:
         p.segments = g.kh * g.kw
         p.segment = g.group_ic
-    p.steps = p.segments * steps_of_segment(c)
+    p.nibbles = NIBBLES8 and c.four_bits and c.is_signed and p.flat and c.finish == NULL
+    p.steps = (p.segment + 7) / 8 if p.nibbles else p.segments * steps_of_segment(c)
 
 
 cdef void plan_columns(ConvI8* c) noexcept nogil:
     """Panels of columns, and the tiles of positions that meet them."""
     cdef ConvShape* g = &c.shape
     cdef PlanI8* p = &c.plan
-    p.group_columns = round_up(g.oc / g.groups, VL)
+    p.group_columns = round_up(g.oc / g.groups, PANEL * VL if p.nibbles else VL)
     p.first_column = 0
     p.y_row = g.oc
     p.panel_columns = PANEL * VL
     p.rows = MOST_ROWS if p.group_columns / VL < PANEL else WIDE_ROWS
     if p.flat and g.batches * g.oh * g.ow == 1:
         p.rows = 1
+    elif p.nibbles:
+        p.rows = NIBBLE_ROWS8
     p.together = positions_together(c)
     p.row_factor = 0
     p.w_offset = 0
@@ -161,11 +169,11 @@ cdef void plan_images(ConvI8* c) noexcept nogil:
     cdef ConvShape* g = &c.shape
     cdef PlanI8* p = &c.plan
     cdef ptrdiff_t padded_h, padded_w
-    p.direct = PARTS8 == 1 and value_flip(c.is_signed) == 0 and not c.dynamic and (p.flat or (g.pad_h == 0 and g.pad_w == 0 and inside(g)))
+    p.direct = PARTS8 == 1 and not p.nibbles and value_flip(c.is_signed) == 0 and not c.dynamic and (p.flat or (g.pad_h == 0 and g.pad_w == 0 and inside(g)))
     if p.segment % 4 != 0 and not c.slack:
         p.direct = False
     if p.flat:
-        p.row_bytes = p.segment * PARTS8
+        p.row_bytes = p.segment * value_bytes(c)
         p.image_bytes = 0
         c.scratch_bytes = p.together * p.row_bytes + TAIL
     else:
@@ -194,6 +202,11 @@ cdef ptrdiff_t positions_together(const ConvI8* c) noexcept nogil:
     if c.finish != NULL:
         tiles = min(tiles, SUMS_BYTES8 / (c.plan.rows * c.plan.group_columns * 4))
     return c.plan.rows * max(tiles, 1)
+
+
+cdef ptrdiff_t value_bytes(const ConvI8* c) noexcept nogil:
+    """Of the copies of x."""
+    return 1 if c.plan.nibbles else PARTS8
 
 
 cdef ptrdiff_t bytes_of_position(const ConvI8* c) noexcept nogil:
@@ -280,7 +293,7 @@ cdef void multiply_positions(const ConvI8* c, Positions8* t, ptrdiff_t group, ui
         w.pairs = panel.pairs
         t.offsets = panel.offsets
         t.steps = panel.steps
-        tiles_i8(c.plan.rows == 1, w.n, t.kind)(t, &w, to + first * size)
+        (nibbles_i8(t.kind) if c.plan.nibbles else tiles_i8(c.plan.rows == 1, w.n, t.kind))(t, &w, to + first * size)
         panel += 1
         first += width
     if c.finish != NULL:
@@ -346,14 +359,19 @@ cdef void pad_image(const ConvI8* c, const uint8_t* x, const Steps8* steps, uint
 
 
 cdef void copy_values(const ConvI8* c, const uint8_t* x, ptrdiff_t n, const Steps8* steps, uint8_t* y) noexcept nogil:
-    """n values as vi_dot4 takes them, of PARTS8 bytes."""
-    cdef uint8_t* quantized = y + (PARTS8 - 1) * n
+    """n values as vi_dot4 takes them, of value_bytes bytes."""
+    cdef ptrdiff_t size = value_bytes(c)
+    cdef uint8_t* quantized = y + (size - 1) * n
+    cdef ptrdiff_t i
     if c.dynamic:
         quantize_bytes(<const float*>x, n, steps, value_flip(True) == 0, quantized)
-        if PARTS8 > 1:
+        if size > 1:
             copy_values8(quantized, 0, n, y)
-    else:
+    elif size == PARTS8:
         copy_values8(x, value_flip(c.is_signed), n, y)
+    else:
+        for i in range(n):
+            y[i] = <uint8_t>(x[i] ^ value_flip(c.is_signed))
 
 
 cdef void run_image(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:

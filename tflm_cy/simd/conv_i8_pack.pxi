@@ -43,7 +43,8 @@ cdef void pack_conv_i8(ConvI8* c, const void* w, ptrdiff_t row) noexcept nogil:
         end = end_column(c, panel)
         panels[panel].offsets, panels[panel].w, panels[panel].steps = offsets, at, <int32_t>c.plan.steps
         pack_panel(c, <const uint8_t*>w + first * row, row, end - first, at, width)
-        part_taps8(at, width * 4 * c.plan.steps)
+        if not c.plan.nibbles:
+            part_taps8(at, width * 4 * c.plan.steps)
         panels[panel].pairs = pairs_fit8(at, width * 4 * c.plan.steps)
         pair_taps8(at, width / VL, steps_of_segment(c), c.plan.segments)
         at += width * 4 * c.plan.steps
@@ -185,6 +186,11 @@ cdef void pack_panel(const ConvI8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t
     cdef int less = c.w_zero_point - 128 if c.packing.zero_point_folded else 0
     cdef ptrdiff_t column = 0
     cdef ptrdiff_t s, i
+    if c.plan.nibbles:
+        memset(panel, 0, width * 4 * c.plan.steps)
+        for i in range(c.plan.steps):
+            pack_nibbles8(w + 8 * i, row, columns, min(c.plan.segment - 8 * i, <ptrdiff_t>8), panel + i * width * 4)
+        return
     while column < columns:
         for s in range(c.plan.segments):
             i = 0

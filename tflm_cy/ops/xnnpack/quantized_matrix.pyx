@@ -107,6 +107,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     if w.block_size == 0 and (w.type == INT8 or w.type == UINT8) and use_vector(context, node, op, x, w.data, op.k):
         return 0
     op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point_count > 0 and w.zero_points[0] == 8)
+    op.fast.four_bits = w.type == INT4 or w.type == INT2
     if w.block_size == 0 and (w.type == INT4 or w.type == INT2 and x.type == INT8) and use_vector(context, node, op, x, op.w, op.stride):
         return 0
     if node.invoke == fully_connected_blockwise:
