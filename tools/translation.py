@@ -95,8 +95,7 @@ def _in_child(function, *arguments) -> None:
 
 def _translate(context: Context, source: Path, directives: dict) -> None:
     target, unfinished = source.with_suffix(".c"), source.with_suffix(".c.new")
-    # Those of operators would make the library larger for nobody: who wants to know how an operator computes reads its source.
-    Options.docstrings = "ops" not in source.parts
+    Options.docstrings = _is_documented(source)
     context.options = _options(directives, str(unfinished))
     if run_pipeline(str(source), context.options, module_name(source), context).num_errors:
         unfinished.unlink(missing_ok=True)
@@ -104,6 +103,11 @@ def _translate(context: Context, source: Path, directives: dict) -> None:
     if "ops" in source.parts:
         unfinished.write_text(cold.mark_cold(unfinished.read_text()))
     unfinished.replace(target)
+
+
+def _is_documented(source: Path) -> bool:
+    """Whether the library keeps docstrings: inside of the engine they would make it larger for nobody, who wants to know them reads the source."""
+    return not {"ops", "simd", "schema", "threads", "graph"} & set(source.parts) or "passes" in source.parts
 
 
 def _new_context(directives: dict) -> Context:

@@ -121,8 +121,8 @@ def fully_connected_shuffled(d):
 def fully_connected_blocks(d):
     """float16 scales for each block of a row. Rows that the optimized kernel does not pack have a scale of 0."""
     size = d.choice(16, 32, 64)
-    depth = d.choice(7, 20) if d.variant == "blocks short" else size * d.between(2, 4)
-    batch, channels = d.between(1, 4), d.between(1, 3) if d.variant == "blocks short" else d.between(4, 12)
+    depth = d.choice(7, 20) if d.variant == "blocks short" else size * d.width(2, 4)
+    batch, channels = d.between(1, 4), d.between(1, 3) if d.variant == "blocks short" else d.width(4, 12)
     model = Model()
     main = model.subgraph("main")
     blocks = max(1, depth // size)
