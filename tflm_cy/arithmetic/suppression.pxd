@@ -5,7 +5,10 @@ greater children, then up. A box is (y1, x1, y2, x2), its corners in any order.
 Source: LiteRT:tflite/kernels/internal/reference/non_max_suppression.h.
 """
 from libc.math cimport expf
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
+
+cdef enum:
+    TOGETHER = 32                # boxes that are compared in vectors, before it counts whether one of them has too much in common
 
 cdef struct Candidate:
     int32_t index
@@ -21,24 +24,50 @@ cdef inline float greater(float a, float b) noexcept nogil:
     return b if a < b else a
 
 
-cdef inline float overlap(const float* a, const float* b) noexcept nogil:
-    """Intersection over union."""
-    cdef float a_top = lesser(a[0], a[2])
-    cdef float a_left = lesser(a[1], a[3])
-    cdef float a_bottom = greater(a[0], a[2])
-    cdef float a_right = greater(a[1], a[3])
-    cdef float b_top = lesser(b[0], b[2])
-    cdef float b_left = lesser(b[1], b[3])
-    cdef float b_bottom = greater(b[0], b[2])
-    cdef float b_right = greater(b[1], b[3])
-    cdef float a_area = (a_bottom - a_top) * (a_right - a_left)
-    cdef float b_area = (b_bottom - b_top) * (b_right - b_left)
-    cdef float common
-    if a_area <= 0 or b_area <= 0:
-        return 0
-    common = greater(lesser(a_bottom, b_bottom) - greater(a_top, b_top), 0)
-    common = common * greater(lesser(a_right, b_right) - greater(a_left, b_left), 0)
-    return common / (a_area + b_area - common)
+cdef inline float side(float from_a, float from_b, float to_a, float to_b) noexcept nogil:
+    """Of what two boxes have in common."""
+    return greater(lesser(to_a, to_b) - greater(from_a, from_b), 0)
+
+
+cdef struct Box:
+    float top
+    float left
+    float bottom
+    float right
+    float area
+
+
+cdef inline Box box_at(const float* corners) noexcept nogil:
+    cdef Box box
+    box.top, box.bottom = lesser(corners[0], corners[2]), greater(corners[0], corners[2])
+    box.left, box.right = lesser(corners[1], corners[3]), greater(corners[1], corners[3])
+    box.area = (box.bottom - box.top) * (box.right - box.left)
+    return box
+
+
+cdef inline void keep_box(const Box* box, float* sides, int64_t n, int32_t at) noexcept nogil:
+    """sides [5, n]"""
+    sides[at], sides[n + at], sides[2 * n + at], sides[3 * n + at], sides[4 * n + at] = box.top, box.left, box.bottom, box.right, box.area
+
+
+cdef inline float overlap(const Box* a, const float* sides, int64_t n, int32_t b) noexcept nogil:
+    """Intersection over union with box b of those that are kept; without a branch."""
+    cdef float b_area = sides[4 * n + b]
+    cdef float common = side(a.top, sides[b], a.bottom, sides[2 * n + b]) * side(a.left, sides[n + b], a.right, sides[3 * n + b])
+    cdef float shared = common / (a.area + b_area - common)
+    return <float>0 if (a.area <= 0) | (b_area <= 0) else shared
+
+
+cdef inline bint any_overlaps(const Box* a, const float* sides, int64_t n, int32_t first, int32_t end, float most) noexcept nogil:
+    """Those that were kept last come first: they are the likeliest."""
+    cdef int32_t at, j
+    cdef int32_t found = 0
+    while end > first and found == 0:
+        at = max(first, end - TOGETHER)
+        for j in range(at, end):
+            found |= overlap(a, sides, n, j) >= most
+        end = at
+    return found != 0
 
 
 cdef inline void sift_up(Candidate* heap, int32_t hole, Candidate value) noexcept nogil:
@@ -75,15 +104,16 @@ cdef inline Candidate pop(Candidate* heap, int32_t n) noexcept nogil:
 
 cdef inline int32_t choose(
     const float* boxes, const float* scores, int32_t n, int32_t most, float most_overlap, float least_score, float sigma,
-    Candidate* heap, int32_t* chosen, float* chosen_scores,
+    Candidate* heap, float* sides, int32_t* chosen, float* chosen_scores,
 ) noexcept nogil:
-    """How many boxes were chosen; heap has room for n, chosen (and chosen_scores, which may be NULL) for `most`."""
+    """How many boxes were chosen; heap has room for n, sides for 5 n, chosen (and chosen_scores, which may be NULL) for `most`."""
     cdef int32_t waiting = 0
     cdef int32_t found = 0
     cdef int32_t i, j
     cdef float scale = <float>(-0.5 / <double>sigma) if sigma > 0 else <float>0
     cdef float shared
     cdef Candidate next
+    cdef Box box
     cdef float score
     cdef bint suppressed
     for i in range(n):
@@ -98,14 +128,14 @@ cdef inline int32_t choose(
         next = pop(heap, waiting)
         waiting -= 1
         score = next.score
-        suppressed = False
-        for j in range(found - 1, next.compared - 1, -1):
-            shared = overlap(boxes + 4 * <long>next.index, boxes + 4 * <long>chosen[j])
+        box = box_at(boxes + 4 * <int64_t>next.index)
+        suppressed = not sigma > 0 and any_overlaps(&box, sides, n, next.compared, found, most_overlap)
+        for j in range(found - 1, next.compared - 1 if sigma > 0 else found - 1, -1):
+            shared = overlap(&box, sides, n, j)
             if shared >= most_overlap:
                 suppressed = True
                 break
-            if sigma > 0:
-                next.score = next.score * expf(scale * shared * shared)
+            next.score = next.score * expf(scale * shared * shared)
             if next.score <= least_score:
                 break
         next.compared = found
@@ -113,6 +143,7 @@ cdef inline int32_t choose(
             continue
         if next.score == score:
             chosen[found] = next.index
+            keep_box(&box, sides, n, found)
             if chosen_scores != NULL:
                 chosen_scores[found] = score
             found += 1

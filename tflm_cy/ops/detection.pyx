@@ -24,6 +24,7 @@ cdef enum:                       # inputs
 
 cdef struct Suppression:
     int32_t heap                 # scratch
+    int32_t sides
     int32_t dynamic
 
 
@@ -49,6 +50,7 @@ cdef int prepare(Context context, Node* node) except -1:
         adopt_type(result(context, node, 1), FLOAT32)
     op = <Suppression*>context.persistent(sizeof(Suppression))
     op.heap = context.request_scratch(sizeof(Candidate) * <size_t>boxes.dims[0])
+    op.sides = context.request_scratch(20 * <size_t>boxes.dims[0])
     op.dynamic = not is_constant(context.input(node, LIMIT))
     node.data = op
     node.invoke = suppress
@@ -86,7 +88,7 @@ cdef int suppress(Context context, Node* node) noexcept nogil:
     found = choose(
         <const float*>boxes.data, <const float*>context.input(node, SCORES).data, boxes.dims[0], limit,
         (<const float*>context.input(node, OVERLAP).data)[0], (<const float*>context.input(node, LEAST).data)[0], sigma,
-        <Candidate*>context.scratch(op.heap), chosen, scores)
+        <Candidate*>context.scratch(op.heap), <float*>context.scratch(op.sides), chosen, scores)
     (<int32_t*>context.output(node, node.output_count - 1).data)[0] = found
     for i in range(found, limit):
         chosen[i] = 0

@@ -8,13 +8,14 @@ variant leaves out a class (`regular`).
 Source: LiteRT:tflite/kernels/detection_postprocess.cc, tflite-micro:tensorflow/lite/micro/kernels/detection_postprocess.cc.
 """
 from libc.math cimport exp, fma
-from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.merge_sort cimport merge_sort
 from tflm_cy.arithmetic.nan_order cimport add_first, add_first_f64, mul_first_f64
-from tflm_cy.arithmetic.suppression cimport greater, lesser
+from tflm_cy.arithmetic.suppression cimport greater, side
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, UINT8, count
 from tflm_cy.ops.arity cimport expect_arity_between
@@ -38,8 +39,10 @@ cdef struct Detection:
     int32_t decoded              # scratch: float [n, 4]
     int32_t scores               # float [n, columns]
     int32_t column               # float [n]
-    int32_t order                # int32 [2 n + per_class]: kept boxes, room for sorting, chosen ones
-    int32_t dropped              # uint8 [n]
+    int32_t chosen               # int32 [most]
+    int32_t keys                 # uint64 [n] twice: scores and boxes that are sorted
+    int32_t sides                # float [5, n]: of the sorted boxes, top, left, bottom, right, area
+    int32_t dropped              # int32 [n]
     int32_t merged               # Found [most + per_class] twice
 
 cdef struct Found:
@@ -94,10 +97,12 @@ cdef int prepare(Context context, Node* node) except -1:
     if not 1 <= op.classes <= op.columns or op.columns - op.classes > 1:
         raise LateRefusalError(f"num_classes {op.classes} does not go with {op.columns} columns of scores")
     op.decoded = context.request_scratch(16 * n)
-    op.scores = context.request_scratch(4 * n * op.columns)
+    op.scores = context.request_scratch(4 * n * op.columns if encodings.type != FLOAT32 else 0)
     op.column = context.request_scratch(4 * n)
-    op.order = context.request_scratch(4 * (2 * n + op.most))
-    op.dropped = context.request_scratch(n)
+    op.chosen = context.request_scratch(4 * <size_t>op.most)
+    op.keys = context.request_scratch(16 * n)
+    op.sides = context.request_scratch(20 * n)
+    op.dropped = context.request_scratch(4 * n)
     op.merged = context.request_scratch(2 * sizeof(Found) * <size_t>(op.most + op.per_class))
     node.data = op
     node.invoke = detect
@@ -153,65 +158,69 @@ cdef bint decode(Context context, const Node* node, const Detection* op, float* 
     return True
 
 
-cdef float overlap(const float* a, const float* b) noexcept nogil:
-    cdef float a_area = (a[2] - a[0]) * (a[3] - a[1])
-    cdef float b_area = (b[2] - b[0]) * (b[3] - b[1])
+cdef inline uint64_t key_of(float score, int32_t box) noexcept nogil:
+    """The greatest score first, of equal ones the first box. No NaN."""
+    cdef float positive = score + <float>0           # -0 equals 0
+    cdef uint32_t bits
+    memcpy(&bits, &positive, 4)
+    return <uint64_t>(bits if bits >> 31 else ~bits & <uint32_t>0x7FFFFFFF) << 32 | <uint32_t>box
+
+
+cdef const uint64_t* sort_kept(const Detection* op, const float* scores, uint64_t* keys, int32_t* kept) noexcept nogil:
+    """Of the boxes with the least score or more; the low half of a key is its box."""
+    cdef int32_t i
+    kept[0] = 0
+    for i in range(op.boxes):
+        keys[kept[0]] = key_of(scores[i], i)
+        kept[0] += scores[i] >= op.least_score
+    return merge_sort(False, keys, keys + op.boxes, NULL, NULL, kept[0])
+
+
+cdef void drop_overlapping(const Detection* op, const float* sides, int32_t box, int32_t end, int32_t* dropped) noexcept nogil:
+    """Those behind a box, up to `end`, that have too much in common with it; also what has been dropped before."""
+    cdef const float* top = sides
+    cdef const float* left = sides + op.boxes
+    cdef const float* bottom = sides + 2 * <int64_t>op.boxes
+    cdef const float* right = sides + 3 * <int64_t>op.boxes
+    cdef const float* area = sides + 4 * <int64_t>op.boxes
+    cdef float box_top = top[box]
+    cdef float box_left = left[box]
+    cdef float box_bottom = bottom[box]
+    cdef float box_right = right[box]
+    cdef float box_area = area[box]
+    cdef float most = op.most_overlap
     cdef float common
-    if a_area <= 0 or b_area <= 0:
-        return 0
-    common = greater(lesser(a[2], b[2]) - greater(a[0], b[0]), 0) * greater(lesser(a[3], b[3]) - greater(a[1], b[1]), 0)
-    return common / (a_area + b_area - common)
-
-
-cdef void sort_decreasing(int32_t* order, int32_t* room, int64_t n, const float* keys) noexcept nogil:
-    """Stable, by merging runs of twice the length."""
-    cdef int64_t run = 1
-    cdef int64_t start, a, b, a_end, b_end, out
-    while run < n:
-        start = 0
-        while start < n:
-            a = start
-            a_end = min(start + run, n)
-            b = a_end
-            b_end = min(start + 2 * run, n)
-            for out in range(start, b_end):
-                if a < a_end and (b >= b_end or not keys[order[b]] > keys[order[a]]):
-                    room[out] = order[a]
-                    a += 1
-                else:
-                    room[out] = order[b]
-                    b += 1
-            start += 2 * run
-        for out in range(n):
-            order[out] = room[out]
-        run *= 2
+    cdef int32_t i
+    if box_area <= 0:
+        return
+    for i in range(box + 1, end):
+        common = side(box_top, top[i], box_bottom, bottom[i]) * side(box_left, left[i], box_right, right[i])
+        dropped[i] |= (common / (box_area + area[i] - common) > most) & (not area[i] <= 0)
 
 
 cdef int32_t suppress(Context context, const Detection* op, const float* scores, int32_t most) noexcept nogil:
-    """The boxes chosen by one score each, behind 2 n of `order`; returns how many."""
+    """The boxes chosen by one score each, into `chosen`; returns how many."""
     cdef const float* boxes = <const float*>context.scratch(op.decoded)
-    cdef int32_t* order = <int32_t*>context.scratch(op.order)
-    cdef int32_t* chosen = order + 2 * <int64_t>op.boxes
-    cdef uint8_t* dropped = <uint8_t*>context.scratch(op.dropped)
-    cdef int32_t kept = 0
+    cdef const float* box
+    cdef float* sides = <float*>context.scratch(op.sides)
+    cdef int32_t* chosen = <int32_t*>context.scratch(op.chosen)
+    cdef int32_t* dropped = <int32_t*>context.scratch(op.dropped)
     cdef int32_t found = 0
-    cdef int32_t i, j
-    for i in range(op.boxes):
-        if scores[i] >= op.least_score:
-            order[kept] = i
-            dropped[kept] = 0
-            kept += 1
-    sort_decreasing(order, order + op.boxes, kept, scores)
+    cdef int32_t kept, i, j
+    cdef const uint64_t* order = sort_kept(op, scores, <uint64_t*>context.scratch(op.keys), &kept)
+    for i in range(kept):
+        dropped[i] = 0
+        box = boxes + 4 * <int64_t><uint32_t>order[i]
+        for j in range(4):
+            sides[j * <int64_t>op.boxes + i] = box[j]
+        sides[4 * <int64_t>op.boxes + i] = (box[2] - box[0]) * (box[3] - box[1])
     for i in range(kept):
         if found >= most:
             break
-        if dropped[i]:
-            continue
-        chosen[found] = order[i]
-        found += 1
-        for j in range(i + 1, kept):
-            if not dropped[j] and overlap(boxes + 4 * <int64_t>order[i], boxes + 4 * <int64_t>order[j]) > op.most_overlap:
-                dropped[j] = 1
+        if not dropped[i]:
+            chosen[found] = <int32_t><uint32_t>order[i]
+            found += 1
+            drop_overlapping(op, sides, i, kept, dropped)
     return found
 
 
@@ -226,14 +235,19 @@ cdef int detect(Context context, Node* node) noexcept nogil:
             memset(context.output(node, k).data, 0, context.output(node, k).bytes)
     if not decode(context, node, op, <float*>context.scratch(op.decoded)):
         return context.fail(b"ValidateBoxes(decoded_boxes, num_boxes) was not true")
-    for i in range(count(given)):
-        scores[i] = value_at(given, i)
+    for i in range(count(given) if given.type != FLOAT32 else 0):
+        scores[i] = (<float>(<const uint8_t*>given.data)[i] - <float>given.zero_point) * given.scale
     (<float*>context.output(node, 3).data)[0] = regular(context, node, op) if op.regular else fast(context, node, op)
     return 0
 
 
+cdef const float* scores_of(Context context, const Node* node, const Detection* op) noexcept nogil:
+    cdef const Tensor* given = context.input(node, 1)
+    return <const float*>given.data if given.type == FLOAT32 else <const float*>context.scratch(op.scores)
+
+
 cdef void write(Context context, const Node* node, const Detection* op, int64_t at, int32_t box, int32_t label) noexcept nogil:
-    cdef const float* scores = <const float*>context.scratch(op.scores)
+    cdef const float* scores = scores_of(context, node, op)
     cdef const float* boxes = <const float*>context.scratch(op.decoded) + 4 * <int64_t>box
     cdef int j
     for j in range(4):
@@ -250,9 +264,9 @@ cdef int32_t best_class(const float* row, int32_t classes) noexcept nogil:
 
 cdef int32_t fast(Context context, const Node* node, const Detection* op) noexcept nogil:
     """One suppression over the best class of each box; each box chosen has its best classes."""
-    cdef const float* scores = <const float*>context.scratch(op.scores) + (op.columns - op.classes)
+    cdef const float* scores = scores_of(context, node, op) + (op.columns - op.classes)
     cdef float* best = <float*>context.scratch(op.column)
-    cdef const int32_t* chosen = <const int32_t*>context.scratch(op.order) + 2 * <int64_t>op.boxes
+    cdef const int32_t* chosen = <const int32_t*>context.scratch(op.chosen)
     cdef const float* row
     cdef int32_t found, i, j, label, rank, before
     for i in range(op.boxes):
@@ -269,8 +283,9 @@ cdef int32_t fast(Context context, const Node* node, const Detection* op) noexce
         for label in range(op.classes):
             rank = 0
             for before in range(op.classes):
-                if row[before] > row[label] or (before < label and row[before] == row[label]):
-                    rank += 1
+                rank += row[before] > row[label] or (before < label and row[before] == row[label])
+                if rank >= op.categories:
+                    break
             if rank < op.categories:
                 write(context, node, op, <int64_t>i * op.categories + rank, chosen[i], label)
     return found
@@ -282,9 +297,9 @@ cdef int32_t regular(Context context, const Node* node, const Detection* op) noe
     With several threads TensorFlow leaves out the class whose number is theirs. Its threads take one class each, and who is ready first the
     next of the rest: here the first takes them all, which decides among equal scores only.
     """
-    cdef const float* scores = <const float*>context.scratch(op.scores) + (op.columns - op.classes)
+    cdef const float* scores = scores_of(context, node, op) + (op.columns - op.classes)
     cdef float* column = <float*>context.scratch(op.column)
-    cdef const int32_t* chosen = <const int32_t*>context.scratch(op.order) + 2 * <int64_t>op.boxes
+    cdef const int32_t* chosen = <const int32_t*>context.scratch(op.chosen)
     cdef Found* merged = <Found*>context.scratch(op.merged)
     cdef Found* room = merged + op.most + op.per_class
     cdef int32_t total = 0
