@@ -11,6 +11,7 @@ ordered map: a NaN is the smallest value so far, and when the first value is one
 Source: LiteRT:tflite/kernels/{reverse_sequence,dynamic_update_slice,sparse_to_dense,dilate,unique}.cc.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
@@ -44,7 +45,9 @@ cdef struct Reversal:
 
 
 cdef struct Table:
-    int32_t scratch
+    int32_t numbers              # scratch
+    int32_t keys
+    int32_t firsts
     uint64_t mask                # capacity - 1, a power of two minus 1
 
 
@@ -410,11 +413,13 @@ cdef int prepare_unique(Context context, Node* node) except -1:
         raise ValueError(f"NumDimensions(input) != 1: {x.rank}")
     context.set_shape(indices, 1, x.dims)
     context.set_dynamic(y)
-    while capacity < 2 * <uint64_t>x.dims[0]:
+    while capacity < 2 * min(<uint64_t>x.dims[0], <uint64_t>1 << 8 * min(<size_t>4, type_size(x.type))):     # as many values as there may be
         capacity *= 2
     table = <Table*>context.persistent(sizeof(Table))
     table.mask = capacity - 1
-    table.scratch = context.request_scratch(4 * capacity)
+    table.numbers = context.request_scratch(4 * capacity)
+    table.keys = context.request_scratch(8 * <size_t>x.dims[0])
+    table.firsts = context.request_scratch(4 * <size_t>x.dims[0])
     node.data = table
     node.invoke = unique
     if x.type not in (INT8, INT16, INT32, INT64, FLOAT32, UINT8):
@@ -424,58 +429,58 @@ cdef int prepare_unique(Context context, Node* node) except -1:
     return 0
 
 
-cdef int64_t key_at(const Tensor* x, int64_t i) noexcept nogil:
-    """A number that is equal for equal values."""
-    cdef float value
-    if x.type == UINT8:
-        return (<const uint8_t*>x.data)[i]
-    if x.type != FLOAT32:
-        return index_at(x.type, x.data, i)
-    value = (<const float*>x.data)[i]
-    return 0 if value == 0 else index_at(INT32, x.data, i)
+cdef int64_t fill_keys(const Tensor* x, int64_t* keys) noexcept nogil:
+    """Numbers that are equal for equal values. How many values are NaN."""
+    cdef const float* values = <const float*>x.data
+    cdef int64_t nans = 0
+    cdef int64_t i
+    for i in range(x.dims[0]):
+        keys[i] = (<const uint8_t*>x.data)[i] if x.type == UINT8 else index_at(<int>INT32 if x.type == FLOAT32 else x.type, x.data, i)
+    for i in range(x.dims[0] if x.type == FLOAT32 else 0):
+        keys[i] = 0 if values[i] == 0 else keys[i]
+        nans += values[i] != values[i]
+    return nans
 
 
 cdef int unique(Context context, Node* node) noexcept nogil:
     cdef const Table* table = <const Table*>node.data
-    cdef int32_t* places = <int32_t*>context.scratch(table.scratch)   # 1 + where in x the value was first seen; 0: free
+    cdef int32_t* numbers = <int32_t*>context.scratch(table.numbers)  # 1 + which of the values in y; 0: free
+    cdef int64_t* keys = <int64_t*>context.scratch(table.keys)        # those of y's values move to the front
+    cdef int32_t* firsts = <int32_t*>context.scratch(table.firsts)    # where in x they are
     cdef const Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef Tensor* indices = context.output(node, 1)
     cdef const float* values = <const float*>x.data
-    cdef int64_t n = x.dims[0]
-    cdef int64_t smallest = 0                                         # where, float32 only
-    cdef int32_t found = 0
+    cdef int32_t smallest = 0, found = 0                              # of y's values, with NaN only; how many there are
     cdef int64_t size = type_size(x.type)
-    cdef int64_t i, key, same
+    cdef bint nan = fill_keys(x, keys) > 0
+    cdef int64_t i, key
+    cdef int32_t number
     cdef uint64_t slot
-    for slot in range(table.mask + 1):
-        places[slot] = 0
-    for i in range(n):
-        same = -1
-        if x.type == FLOAT32 and i > 0 and (values[i] != values[i] or values[0] != values[0]):
-            same = smallest
-        else:
-            key = key_at(x, i)
-            slot = (<uint64_t>key * <uint64_t>0x9E3779B97F4A7C15 >> 29) & table.mask
-            while places[slot] != 0:
-                if key_at(x, places[slot] - 1) == key:
-                    same = places[slot] - 1
-                    break
-                slot = (slot + 1) & table.mask
-            if same < 0:
-                places[slot] = <int32_t>(i + 1)
-                if x.type == FLOAT32 and values[i] < values[smallest]:
-                    smallest = i
-        write_index(indices, i, found if same < 0 else index_at(indices.type, indices.data, same))
-        if same < 0:
+    memset(numbers, 0, 4 * (table.mask + 1))
+    for i in range(x.dims[0]):
+        key = keys[i]
+        if nan and i > 0 and (values[i] != values[i] or values[0] != values[0]):
+            write_index(indices, i, smallest)
+            continue
+        slot = (<uint64_t>key * <uint64_t>0x9E3779B97F4A7C15 >> 29) & table.mask
+        number = numbers[slot] - 1
+        while number >= 0 and keys[number] != key:
+            slot = (slot + 1) & table.mask
+            number = numbers[slot] - 1
+        if number < 0:
+            number = found
             found += 1
+            numbers[slot] = found
+            keys[number] = key
+            firsts[number] = <int32_t>i
+            if nan and values[i] < values[firsts[smallest]]:
+                smallest = number
+        write_index(indices, i, number)
     if context.resize(y, 1, &found) != 0:
         return -1
-    found = 0
-    for i in range(n):
-        if index_at(indices.type, indices.data, i) == found:
-            copy_bytes(<char*>y.data + found * size, <const char*>x.data + i * size, size)
-            found += 1
+    for i in range(found):
+        copy_bytes(<char*>y.data + i * size, <const char*>x.data + firsts[i] * size, size)
     return 0
 
 
