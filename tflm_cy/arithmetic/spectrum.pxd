@@ -10,8 +10,9 @@ Source: LiteRT:tflite/kernels/{rfft2d,hadamard_rotation}.cc, internal/{spectrogr
 """
 from libc.math cimport cos, log, log1p, sin, sqrt
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
+from tflm_cy.arithmetic.fourier_lanes cimport LANES, next_reversed, transform_lanes
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_first, has_nan
 
@@ -70,12 +71,15 @@ cdef inline void transform(double* x, ptrdiff_t n, const double* turns) noexcept
         half *= 2
 
 
+cdef enum:
+    FEWEST_LANES = 3             # with data in them, for which the others are computed, too
+
 cdef struct Plane:               # RFFT2D of one slice
     ptrdiff_t in_height, in_width
     ptrdiff_t height, width      # of the transform: cut or filled with zeros
     double* turns                # of the rows, then of the columns
-    double* row                  # width complex numbers
-    double* columns              # (width / 2 + 1) * height complex numbers
+    double* lanes                # 2 * LANES * max(width / 2, height)
+    double* rows                 # height * (width / 2 + 1) complex numbers; LANES * bins, if height is 1
 
 
 cdef inline void rfft2d_narrow(const Plane* p, const float* x, float* y) noexcept nogil:
@@ -101,33 +105,108 @@ cdef inline double narrow_value(const Plane* p, const float* x, ptrdiff_t i) noe
     return <double>x[i * p.in_width] if i < p.in_height and p.in_width > 0 else 0.0
 
 
+cdef inline double* lanes_of(const Plane* p, bint imaginary, int64_t i, int lanes) noexcept nogil:
+    """Of the points i that are transformed together."""
+    return p.lanes + (LANES * max(p.width // 2, p.height) if imaginary else 0) + i * lanes
+
+
+cdef inline void rfft_rows(const Plane* p, const float** rows, int lanes, double** y) noexcept nogil:
+    """y: width / 2 + 1 complex numbers of each row. Two neighbouring values are one complex number of a transform of half the length."""
+    cdef int64_t half = p.width // 2
+    cdef int64_t whole = min(p.width, p.in_width)
+    cdef int64_t at = 0
+    cdef int64_t j, k
+    cdef const double* a
+    cdef const double* b
+    cdef const double* c
+    cdef const double* d
+    cdef double odd_re, odd_im, cosine, sine
+    cdef int l
+    for k in range(half):
+        for l in range(lanes):
+            lanes_of(p, False, at, lanes)[l] = <double>rows[l][2 * k] if rows[l] != NULL and 2 * k < whole else 0.0
+            lanes_of(p, True, at, lanes)[l] = <double>rows[l][2 * k + 1] if rows[l] != NULL and 2 * k + 1 < whole else 0.0
+        at = next_reversed(at, half)
+    transform_lanes(lanes_of(p, False, 0, lanes), lanes_of(p, True, 0, lanes), half, p.turns, 2, lanes)
+    for j in range(half + 1):
+        k = (half - j) % half
+        a, b = lanes_of(p, False, j % half, lanes), lanes_of(p, True, j % half, lanes)
+        c, d = lanes_of(p, False, k, lanes), lanes_of(p, True, k, lanes)
+        cosine, sine = (-1.0, 0.0) if j == half else (p.turns[2 * j], p.turns[2 * j + 1])
+        for l in range(lanes):
+            odd_re, odd_im = 0.5 * (b[l] + d[l]), 0.5 * (c[l] - a[l])
+            if y[l] != NULL:
+                y[l][2 * j] = 0.5 * (a[l] + c[l]) + (cosine * odd_re - sine * odd_im)
+                y[l][2 * j + 1] = 0.5 * (b[l] - d[l]) + (cosine * odd_im + sine * odd_re)
+
+
+cdef inline void rfft2d_single_rows(const Plane* p, const float* x, int count, float* y) noexcept nogil:
+    """Up to LANES slices of one row."""
+    cdef const float* rows[LANES]
+    cdef double* out[LANES]
+    cdef ptrdiff_t bins = p.width // 2 + 1
+    cdef int lanes = 1 if count == 1 else LANES
+    cdef ptrdiff_t j
+    cdef int l
+    for l in range(lanes):
+        rows[l] = x + l * p.in_height * p.in_width if l < count and p.in_height > 0 else NULL
+        out[l] = p.rows + 2 * l * bins if l < count else NULL
+    rfft_rows(p, rows, lanes, out)
+    for l in range(count):
+        for j in range(bins):
+            y[2 * (l * bins + j)] = <float>out[l][2 * j]
+            y[2 * (l * bins + j) + 1] = <float>-(0.0 if j == 0 or 2 * j == p.width else out[l][2 * j + 1])
+
+
 cdef inline void rfft2d(const Plane* p, const float* x, float* y) noexcept nogil:
     """y: height * (width / 2 + 1) complex numbers, sums with e^(-2 pi i ...)."""
+    cdef const float* rows[LANES]
+    cdef double* out[LANES]
     cdef ptrdiff_t bins = p.width // 2 + 1
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t i
+    cdef int l
+    while first < p.height:
+        for l in range(LANES):
+            i = first + l
+            rows[l] = x + i * p.in_width if i < min(p.height, p.in_height) else NULL
+            out[l] = p.rows + 2 * i * bins if i < p.height else NULL
+        rfft_rows(p, rows, LANES, out)
+        first += LANES
+    first = 0
+    while first < bins:
+        l = <int>min(bins - first, <ptrdiff_t>LANES)
+        l = l if l >= FEWEST_LANES else 1
+        transform_columns(p, first, l, 1 if l == 1 else LANES, y)
+        first += l
+
+
+cdef inline void transform_columns(const Plane* p, ptrdiff_t first, int count, int lanes, float* y) noexcept nogil:
+    cdef ptrdiff_t bins = p.width // 2 + 1
+    cdef int64_t at = 0
     cdef ptrdiff_t i, j, other
+    cdef const double* from_rows
     cdef double re, im
+    cdef int l
     for i in range(p.height):
-        for j in range(p.width):
-            p.row[2 * j] = <double>x[i * p.in_width + j] if i < p.in_height and j < p.in_width else 0.0
-            p.row[2 * j + 1] = 0.0
-        transform(p.row, p.width, p.turns)
-        for j in range(bins):
-            p.columns[2 * (j * p.height + i)] = p.row[2 * j]
-            p.columns[2 * (j * p.height + i) + 1] = p.row[2 * j + 1]
-    for j in range(bins):
-        transform(p.columns + 2 * j * p.height, p.height, p.turns + (p.width & ~<ptrdiff_t>1))
+        from_rows = p.rows + 2 * (i * bins + first)
+        for l in range(lanes):
+            lanes_of(p, False, at, lanes)[l] = from_rows[2 * l] if l < count else 0.0
+            lanes_of(p, True, at, lanes)[l] = from_rows[2 * l + 1] if l < count else 0.0
+        at = next_reversed(at, p.height)
+    transform_lanes(
+        lanes_of(p, False, 0, lanes), lanes_of(p, True, 0, lanes), p.height, p.turns + (p.width & ~<ptrdiff_t>1), 1, lanes)
     for i in range(p.height):
-        for j in range(bins):
-            re = p.columns[2 * (j * p.height + i)]
-            im = p.columns[2 * (j * p.height + i) + 1]
+        for l in range(count):
+            j = first + l
+            re, im = lanes_of(p, False, i, lanes)[l], lanes_of(p, True, i, lanes)[l]
             if 2 * j == p.width or j == 0:
                 # of real numbers: rows mirror each other exactly; in the last column those above the middle follow, else those below
                 other = p.height - i
                 if i == 0 or 2 * i == p.height:
                     im = 0.0
                 elif (2 * i > p.height) == (j == 0):
-                    re = p.columns[2 * (j * p.height + other)]
-                    im = -p.columns[2 * (j * p.height + other) + 1]
+                    re, im = lanes_of(p, False, other, lanes)[l], -lanes_of(p, True, other, lanes)[l]
             y[2 * (i * bins + j)] = <float>re
             y[2 * (i * bins + j) + 1] = <float>-im
 

@@ -17,8 +17,10 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from tflm_cy.arithmetic.fourier_lanes cimport LANES
 from tflm_cy.arithmetic.spectrum cimport (
-    MelBank, Plane, design_bank, fill_cosines, fill_turns, hadamard, mel_logarithms, rfft2d, rfft2d_narrow, squared_spectrum,
+    MelBank, Plane, design_bank, fill_cosines, fill_turns, hadamard, mel_logarithms, rfft2d, rfft2d_narrow, rfft2d_single_rows,
+    squared_spectrum,
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT32, MAX_RANK, Tensor, bytes_of, count, count_range, is_constant, shape_of, type_name
@@ -85,13 +87,13 @@ cdef bint plan_plane(Plane* p, const Tensor* x, const Tensor* lengths, int32_t* 
 
 
 cdef size_t working_doubles(const Plane* p) noexcept nogil:
-    return p.width + p.height + 2 * p.width + 2 * p.height * (p.width // 2 + 1)
+    return p.width + p.height + 2 * LANES * max(p.width // 2, p.height) + 2 * (LANES if p.height == 1 else p.height) * (p.width // 2 + 1)
 
 
 cdef void place_working(Plane* p, double* room) noexcept nogil:
     p.turns = room
-    p.row = p.turns + p.width + p.height
-    p.columns = p.row + 2 * p.width
+    p.lanes = p.turns + p.width + p.height
+    p.rows = p.lanes + 2 * LANES * max(p.width // 2, p.height)
     fill_turns(p.turns, p.width)
     fill_turns(p.turns + (p.width & ~<ptrdiff_t>1), p.height)
 
@@ -148,12 +150,22 @@ cdef int rfft2d_slices(Context context, Node* node) noexcept nogil:
     cdef const Plane* p = <const Plane*>node.data
     cdef const Tensor* x = context.input(node, 0)
     cdef float* y = <float*>context.output(node, 0).data
-    cdef int64_t i
-    for i in range(count_range(x, 0, x.rank - 2)):
+    cdef const float* slice
+    cdef int64_t slices = count_range(x, 0, x.rank - 2)
+    cdef int64_t i = 0
+    cdef int together
+    while i < slices:
+        slice = <const float*>x.data + i * p.in_height * p.in_width
+        together = 1
         if p.width == 1:
-            rfft2d_narrow(p, <const float*>x.data + i * p.in_height * p.in_width, y + i * 2 * p.height)
+            rfft2d_narrow(p, slice, y)
+        elif p.height == 1:
+            together = <int>min(slices - i, <int64_t>LANES)
+            rfft2d_single_rows(p, slice, together, y)
         else:
-            rfft2d(p, <const float*>x.data + i * p.in_height * p.in_width, y + i * 2 * p.height * (p.width // 2 + 1))
+            rfft2d(p, slice, y)
+        i += together
+        y += together * 2 * p.height * (p.width // 2 + 1)
     return 0
 
 
