@@ -9,7 +9,7 @@ from . import cases
 
 @cases("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5", dtypes=("float32",), variants=("random", "ties", "fed"))
 def suppression(d):
-    soft, n, limit = d.op.endswith("5"), d.between(1, 30), np.array(d.between(1, 20), np.int32)
+    soft, n, limit = d.op.endswith("5"), d.width(1, 30), np.array(d.width(1, 20), np.int32)
     thresholds = [
         d.uniform(0.1, 0.9),
         d.uniform(0, 0.4),
@@ -35,7 +35,7 @@ def suppression(d):
 @cases("TFLite_Detection_PostProcess", dtypes=("uint8",), variants=("regular equal scores",))
 def post_process(d):
     """As many detections as boxes where TensorFlow leaves the rest of its outputs unwritten. Scores of bytes differ, but in the last."""
-    n, classes, background, regular = d.between(2, 20), d.between(1, 5), d.between(0, 1), d.variant != "fast"
+    n, classes, background, regular = d.width(2, 20), d.channels(1, 5), d.between(0, 1), d.variant != "fast"
     most = d.between(1, n)
     builder = flexbuffers.Builder()
     with builder.Map():

@@ -106,7 +106,7 @@ def zeros_like(d):
 @cases("MATRIX_DIAG", "MATRIX_SET_DIAG", dtypes=("float32", "int8", "uint8", "int16", "int32", "int64"))
 def matrix_diag(d):
     leading = d.shape(d.between(0, 2), 3)
-    rows, columns = d.between(1, 5), d.between(1, 5)
+    rows, columns = d.width(1, 5), d.width(1, 5)
     if d.op == "MATRIX_DIAG":
         x = d.tensor([*leading, rows])
         return d.case(Model.single(d.op, [x], [d.tensor([*leading, rows, rows], like=x)]), lambda: [d.values(x)])

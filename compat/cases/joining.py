@@ -122,7 +122,7 @@ def pad(d):
 @cases("MIRROR_PAD", dtypes=("float32",), variants=("reflect fed",))
 def mirror_pad(d):
     rank = d.between(1, 4)
-    shape = [d.between(2, 5) for _ in range(rank)]
+    shape = [max(2, n) for n in d.shape(rank, 5)]
     reflect = not d.variant.startswith("symmetric")
     edges = np.array([[d.between(0, n - reflect) for _ in range(2)] for n in shape], np.int32)
     x = d.tensor(shape)

@@ -89,7 +89,7 @@ def dilate(d):
 @cases("UNIQUE", dtypes=("float32",), variants=("special",))
 @cases("UNIQUE", dtypes=("bool",))
 def unique(d):
-    x = Tensor([d.between(1, 40)], d.dtype)
+    x = Tensor(d.shape(1, 40), d.dtype)
     kind = "int64" if d.variant == "int64 indices" else "int32"
     model = Model.single(d.op, [x], [Tensor([1], d.dtype), Tensor(x.shape, kind)], idx_out_type=kind.upper())
 

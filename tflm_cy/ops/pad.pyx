@@ -234,31 +234,34 @@ cdef int64_t mirrored(const Padding* data, int d, int64_t i) noexcept nogil:
 
 
 cdef void mirror_axis(const Padding* data, int d, char* dst, const char* src) noexcept nogil:
-    """Every index of the output from the one it mirrors; the inside at once where it is contiguous."""
-    cdef int64_t end, i, same
-    cdef int64_t inside = -1
+    """Every index of the output from the one it mirrors."""
+    cdef int64_t end, i
     if d == data.rank:
         if data.run > 0:
             copy_bytes(dst, src, data.run)
         return
-    end = data.before[d] + data.size[d] + data.after[d]
     if d == data.rank - 1 and data.before[d] >= 0 and data.after[d] >= 0 and data.size[d] > 0:
-        inside = data.before[d]
-        copy_bytes(dst + inside * data.step[d], src, data.size[d] * data.run)
-    same = data.before[d] + data.size[d] + max(data.size[d] - 1 - data.offset, 0)    # from here on it is the first one again and again
-    i = 0
-    while i < end:
-        if i == inside:
-            i += data.size[d]
-            continue
-        if d == data.rank - 1 and i >= same:
-            copy_runs(dst + i * data.step[d], data.run, src, 0, data.run, end - i)
-            return
+        mirror_last_axis(data, d, dst, src)
+        return
+    end = data.before[d] + data.size[d] + data.after[d]
+    for i in range(end):
         if d == data.rank - 1:
             copy_runs(dst + i * data.step[d], data.run, src + mirrored(data, d, i) * data.run, data.run, data.run, 1)
         else:
             mirror_axis(data, d + 1, dst + i * data.step[d], src + mirrored(data, d, i) * data.source[d])
-        i += 1
+
+
+cdef void mirror_last_axis(const Padding* data, int d, char* dst, const char* src) noexcept nogil:
+    """`mirrored` of all indices, as runs; behind the last that is mirrored it is the first one again and again."""
+    cdef int64_t run = data.run
+    cdef int64_t before = data.before[d]
+    cdef int64_t last = data.size[d] - 1 - data.offset
+    cdef int64_t turned = min(data.after[d], max(last + 1, <int64_t>0))
+    copy_runs(dst, run, src + (before + data.offset - 1) * run, -run, run, before)
+    copy_bytes(dst + before * run, src, data.size[d] * run)
+    dst += (before + data.size[d]) * run
+    copy_runs(dst, run, src + last * run, -run, run, turned)
+    copy_runs(dst + turned * run, run, src, 0, run, data.after[d] - turned)
 
 
 OPERATORS = {

@@ -10,10 +10,11 @@ ordered map: a NaN is the smallest value so far, and when the first value is one
 
 Source: LiteRT:tflite/kernels/{reverse_sequence,dynamic_update_slice,sparse_to_dense,dilate,unique}.cc.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
+from tflm_cy.arithmetic.unique cimport fill_keys
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -429,17 +430,16 @@ cdef int prepare_unique(Context context, Node* node) except -1:
     return 0
 
 
-cdef int64_t fill_keys(const Tensor* x, int64_t* keys) noexcept nogil:
-    """Numbers that are equal for equal values. How many values are NaN."""
-    cdef const float* values = <const float*>x.data
-    cdef int64_t nans = 0
-    cdef int64_t i
-    for i in range(x.dims[0]):
-        keys[i] = (<const uint8_t*>x.data)[i] if x.type == UINT8 else index_at(<int>INT32 if x.type == FLOAT32 else x.type, x.data, i)
-    for i in range(x.dims[0] if x.type == FLOAT32 else 0):
-        keys[i] = 0 if values[i] == 0 else keys[i]
-        nans += values[i] != values[i]
-    return nans
+cdef int64_t keys_of(const Tensor* x, int64_t* keys) noexcept nogil:
+    if x.type == FLOAT32:
+        return fill_keys(<const float*>x.data, x.dims[0], keys)
+    if x.type == UINT8 or x.type == INT8:
+        return fill_keys(<const uint8_t*>x.data, x.dims[0], keys)
+    if x.type == INT16:
+        return fill_keys(<const int16_t*>x.data, x.dims[0], keys)
+    if x.type == INT32:
+        return fill_keys(<const int32_t*>x.data, x.dims[0], keys)
+    return fill_keys(<const int64_t*>x.data, x.dims[0], keys)
 
 
 cdef int unique(Context context, Node* node) noexcept nogil:
@@ -453,7 +453,7 @@ cdef int unique(Context context, Node* node) noexcept nogil:
     cdef const float* values = <const float*>x.data
     cdef int32_t smallest = 0, found = 0                              # of y's values, with NaN only; how many there are
     cdef int64_t size = type_size(x.type)
-    cdef bint nan = fill_keys(x, keys) > 0
+    cdef bint nan = keys_of(x, keys) > 0
     cdef int64_t i, key
     cdef int32_t number
     cdef uint64_t slot
