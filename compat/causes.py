@@ -308,3 +308,109 @@ def multiplies_otherwise(case):
     or leave values of it unwritten.
     """
     return any(made != filters for made, filters in _channels_made(case))
+
+
+def _resized_shapes(case):
+    """The shapes that a program gives an input, by its place; those of the first feed where it is not resized."""
+    for place, array in enumerate(case.feeds[0]):
+        kinds = {call[2] for call in case.program if call[0] == "resize_tensor_input" and call[1] == place}
+        kinds |= {call[1] for call in case.program if call[0] == "resize_all"}
+        yield array.shape, kinds
+
+
+def has_more_than_six_dimensions(case):
+    """A program gives an input of six dimensions a seventh."""
+    return any(len(shape) >= 6 and "rank" in kinds for shape, kinds in _resized_shapes(case))
+
+
+def unpacks_constants(case):
+    """A DEQUANTIZE or DENSIFY has a constant input, which TensorFlow's delegate unpacks for itself."""
+    return any(
+        model["buffers"][graph["tensors"][node["inputs"][0]]["buffer"]].get("data") is not None
+        for model, graph, node in _nodes(case, "DEQUANTIZE", "DENSIFY")
+    )
+
+
+def feeds_its_indices(case):
+    """The indices of a SPARSE_TO_DENSE or STABLEHLO_SCATTER are computed."""
+    for model, graph, node in _nodes(case, "SPARSE_TO_DENSE", "STABLEHLO_SCATTER"):
+        indices = node["inputs"][int(operator_name(model, node) == "STABLEHLO_SCATTER")]
+        if any(indices in other["outputs"] for other in graph["operators"]):
+            return True
+    return False
+
+
+def has_few_dilations(case):
+    """A program gives the input of a DILATE more dimensions than there are dilations."""
+    return any("rank" in kinds for _, kinds in _resized_shapes(case))
+
+
+def indexes_another_rank(case):
+    """A program gives the indices of a STABLEHLO_GATHER other dimensions."""
+    return any(kinds & {"rank", "less", "flat"} for _, kinds in [*_resized_shapes(case)][1:])
+
+
+def transforms_signs(case):
+    """What an RFFT2D transforms are the signs of values, whose sums cancel."""
+    signs = {(n, int(t)) for n, name, node in _numbered(case) if name == "SIGN" for t in node["outputs"]}
+    return any(name == "RFFT2D" and (n, int(node["inputs"][0])) in signs for n, name, node in _numbered(case))
+
+
+def _numbered(case):
+    """(number of the subgraph, operator, node) of every node."""
+    model = read_model(case.model)
+    for n, graph in enumerate(model["subgraphs"]):
+        for node in graph["operators"]:
+            yield n, operator_name(model, node), node
+
+
+def attends_in_groups(case):
+    """An attention has other heads of queries than of keys, or one head: TensorFlow's delegate builds it of reshapes to the first sizes."""
+    for _, graph, node in _nodes(case, "STABLEHLO_COMPOSITE", "odml.scaled_dot_product_attention"):
+        q, k = (_shape(graph["tensors"][t]) for t in node["inputs"][:2])
+        if len(q) == len(k) == 4 and (q[2] != k[2] or k[2] == 1):
+            return True
+    return False
+
+
+_VIEWS = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS", "BITCAST")
+_IN_PLACE = {
+    "ADD": 2,
+    "SUB": 2,
+    "MUL": 2,
+    "DIV": 2,
+    "SOFTMAX": 1,
+    "DYNAMIC_UPDATE_SLICE": 1,
+}  # operands in whose memory they may write
+
+
+def overwrites_what_is_read_again(case):
+    """A value of a value's view is computed in its memory, while another view of it is read later.
+
+    TensorFlow counts the readers of the operand and of the first tensor of that memory, not of the views between
+    (tflite/arena_planner.cc, IdentifyInPlaceTensors).
+    """
+    model = read_model(case.model)
+    graph = model["subgraphs"][0]
+    nodes = [
+        (operator_name(model, node), [int(t) for t in node["inputs"]], int(node["outputs"][0]))
+        for node in graph["operators"]
+    ]
+    readers = [t for _, inputs, _ in nodes for t in inputs] + [int(t) for t in graph["outputs"]]
+    given, wanted = {int(t) for t in graph["inputs"]}, {int(t) for t in graph["outputs"]}
+    memory = {}
+    for i, (name, inputs, output) in enumerate(nodes):
+        for x in inputs[: 1 if name in _VIEWS else _IN_PLACE.get(name, 0)]:
+            root = memory.get(x, x)
+            if (
+                x in given
+                or output in wanted
+                or (name not in _VIEWS and max(readers.count(x), readers.count(root)) > 1)
+            ):
+                continue
+            memory[output] = root
+            later = {t for _, others, _ in nodes[i + 1 :] for t in others} | wanted
+            if name not in _VIEWS and any(memory.get(t, t) == root and t != output for t in later if t in memory):
+                return True
+            break
+    return False

@@ -10,6 +10,7 @@ from .causes import has_no_images, multiplies_nothing, multiplies_otherwise, mul
 from .deviation import Deviation
 from .odd_files import ODD_FILES
 from .out_of_shape import OUT_OF_SHAPE
+from .refused_programs import REFUSED_PROGRAMS
 
 DEFAULT = ("AUTO", "BUILTIN")
 NOT_REFERENCE = (*DEFAULT, "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
@@ -354,6 +355,7 @@ DEVIATIONS = (
     ),
     *ODD_FILES,
     *OUT_OF_SHAPE,
+    *REFUSED_PROGRAMS,
 )
 
 

@@ -66,28 +66,6 @@ OUT_OF_SHAPE = (
         DEFAULT,
         "*SPACE_TO_DEPTH(*",
     ),
-    Deviation(
-        "*rank: *#*",
-        "*raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape*  <>  raised RuntimeError in invoke: *",
-        "some inputs of another rank are refused by TensorFlow's delegate when it is shaped, here when they are reached",
-        DEFAULT,
-    ),
-    *(
-        Deviation(
-            f"{op}/*, program, refused#*",
-            "call *, allocate_tensors(): raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape*  <>  ok",
-            "some inputs of another rank are refused by TensorFlow's delegate when it is shaped, here when they are reached",
-            DEFAULT,
-        )
-        for op in (
-            "CONV_2D",
-            "DEPTHWISE_CONV_2D",
-            "TRANSPOSE_CONV",
-            "MAX_POOL_2D",
-            "AVERAGE_POOL_2D",
-            "RESIZE_BILINEAR",
-        )
-    ),
     # ---- `python -m compat --placeholders`: in shapes that do not belong together, where TensorFlow runs
     *(
         Deviation(f"{cases}, *#*", f"ok  <>  raised RuntimeError in invoke: {text}*", f"{reason} at a placeholder")
@@ -212,18 +190,6 @@ OUT_OF_SHAPE = (
         for difference in (
             "raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape*  <>  ok",
             "invoke ?, output ?: *",
-        )
-    ),
-    *(
-        Deviation(
-            cases,
-            "call *, allocate_tensors(): raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape*  <>  ok",
-            "attention has the shapes of its operands; TensorFlow's delegate keeps heads, groups and depth of the first allocation",
-            DEFAULT,
-        )
-        for cases in (
-            "odml.scaled_dot_product_attention/*, program, *#*",
-            "STABLEHLO_COMPOSITE/*/attention*, program, *#*",
         )
     ),
     *(

@@ -1,9 +1,11 @@
 """Dynamic outputs: stages, shapes that change from one invoke to the next, what is readable before and after."""
 
 import numpy as np
+import pytest
 
 from compat.builder import Model, Tensor
-from tflm_cy import Interpreter
+from tests.harness import allocated, feed
+from tflm_cy import Interpreter, OpResolverType
 
 
 def where_then_add():
@@ -117,3 +119,33 @@ def test_a_static_part_before_is_untouched():
         doubled_index, count_index = (d["index"] for d in interpreter.get_output_details())
         assert interpreter.get_tensor(doubled_index).tolist() == [0, 2, 4, 6, 8]
         assert interpreter.get_tensor(count_index).tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("mode", ["AUTO", "BUILTIN_REF"])
+def test_what_is_shaped_while_invoking_keeps_its_value_until_it_is_computed_again(mode):
+    """Through a resize, an allocation, and a run that fails in front of it."""
+    condition, index, found, row = (
+        Tensor([4], "bool"),
+        Tensor([1], "int32"),
+        Tensor([1, 1], "int64"),
+        Tensor([1], "float32"),
+    )
+    model = Model()
+    main = model.subgraph("main")
+    main.op("GATHER", [Tensor.constant(np.arange(3, dtype=np.float32)), index], [row])
+    main.op("WHERE", [condition], [found])
+    main.inputs, main.outputs = [condition, index], [found, row]
+    interpreter = allocated(model, experimental_op_resolver_type=OpResolverType[mode])
+    place = interpreter.get_output_details()[0]["index"]
+    feed(interpreter, np.array([True, False, True, True]), np.array([1], np.int32))
+    interpreter.invoke()
+    interpreter.resize_tensor_input(interpreter.get_input_details()[0]["index"], [2])
+    interpreter.allocate_tensors()
+    assert interpreter.get_tensor(place).tolist() == [[0], [2], [3]]
+    feed(interpreter, np.array([True, False]), np.array([9], np.int32))
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        interpreter.invoke()
+    assert interpreter.get_tensor(place).tolist() == [[0], [2], [3]]
+    feed(interpreter, np.array([False, True]), np.array([2], np.int32))
+    interpreter.invoke()
+    assert interpreter.get_tensor(place).tolist() == [[1]]

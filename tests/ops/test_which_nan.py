@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from compat.builder import Model, Tensor
+from compat.builder import Model, Sparsity, Tensor
 from tests.harness import run_model
 from tests.machine import AARCH64, delegated
 from tflm_cy.experimental import OpResolverType
@@ -131,3 +131,15 @@ def test_a_row_of_softmax(size, places, x86_64):
     x = ones(1, size, **{f"i{place}": nan(k + 1) for k, place in enumerate(places)})
     y = run("SOFTMAX", [Tensor(x.shape, "float32")], x.shape, x, mode=AUTO, beta=1.0)
     assert payloads(y) == [1 if AARCH64 else x86_64] * size
+
+
+@pytest.mark.parametrize(("first", "second", "wanted_x86_64"), [(3, 4, 3), (0, 7, 7), (5, 1, 1), (6, 5, 6)])
+@pytest.mark.skipif(AARCH64, reason="aarch64 adds the first lane first")
+def test_a_product_of_sparse_blocks(first, second, wanted_x86_64):
+    """Sums in four lanes keep their first NaN; of the lanes' the last one's comes out."""
+    sparsity = Sparsity([0, 1, 2], [("dense", 1), ("csr", [0, 2], [0, 1]), ("dense", 4)], block_map=[1])
+    weights = Tensor.constant(np.ones(8, np.float32), shape=[1, 8], sparsity=sparsity)
+    x = ones(1, 8, **{f"i{first}": nan(first), f"i{second}": nan(second)})
+    inputs = [Tensor(x.shape, "float32"), weights, Tensor.constant(np.zeros(1, np.float32))]
+    y = run("FULLY_CONNECTED", inputs, [1, 1], x, fused_activation_function="NONE")
+    assert payloads(y) == [wanted_x86_64]

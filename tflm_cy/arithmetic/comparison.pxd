@@ -201,10 +201,10 @@ cdef inline void minimum_half(const void* params, const uint16_t* a, const uint1
 cdef inline void logical_and(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = (a[i] != 0) & (b[i] != 0)
+        y[i] = a[i] & b[i]
 
 
 cdef inline void logical_or(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = (a[i] != 0) | (b[i] != 0)
+        y[i] = a[i] | b[i]

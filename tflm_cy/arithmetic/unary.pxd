@@ -162,9 +162,10 @@ cdef inline void abs_whole(const void* params, const Signed* x, Signed* y, int64
 
 
 cdef inline void not_bool(const void* params, const uint8_t* x, uint8_t* y, int64_t n) noexcept nogil:
+    """The lowest bit is turned: a sum of truths may be 2, whose contrary is 3."""
     cdef int64_t i
     for i in range(n):
-        y[i] = 0 if x[i] != 0 else 1
+        y[i] = x[i] ^ 1
 
 
 # ---- quantized

@@ -24,7 +24,7 @@ from tflm_cy.graph.graph cimport is_internal
 from tflm_cy.graph.overwritten cimport is_overwritten
 from tflm_cy.graph.subgraph cimport Subgraph, note_write
 from tflm_cy.graph.tensor cimport (
-    BFLOAT16, BOOL, CONSTANT, DYNAMIC, INT2, INT4, INT32, INT64, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, bytes_of, count,
+    BFLOAT16, BOOL, CONSTANT, DYNAMIC, INT2, INT4, INT32, INT64, MAX_RANK, PLANNED, RESOURCE, STRING, UINT4, VARIANT, Tensor, bytes_of, count,
     is_constant, is_packed, shape_of, type_name,
 )
 from tflm_cy.graph.view cimport view_of
@@ -269,13 +269,25 @@ cdef int expect_readable(Subgraph g, int t) except -1:
         raise ValueError(
             f"{NULL_DATA}: tensor {t} '{tensor_name(g, t)}' lies inside of a delegate; to read it construct the interpreter with "
             "experimental_preserve_all_tensors=True")
-    if tensor.data == NULL and count(tensor) > 0:
+    if tensor.data == NULL and count(tensor) > 0 and not keep_last_value(g, &g.tensors[t]):
         raise ValueError(NULL_DATA)
     if is_overwritten(&g.graph, g.memory, g.scratch_buffers, t):
         raise ValueError(
             f"the memory of tensor {t} '{tensor_name(g, t)}' serves another tensor by now; to read intermediate tensors "
             "construct the interpreter with experimental_preserve_all_tensors=True")
     return g.materialize(tensor)
+
+
+cdef bint keep_last_value(Subgraph g, Tensor* tensor) noexcept:
+    """True when what was shaped while invoking has the last run's value: an allocation leaves it, and a run that fails before it is computed."""
+    cdef int64_t size = bytes_of(tensor.type, tensor.rank, tensor.dims)
+    if g.micro or tensor.type == STRING or (tensor.allocation != PLANNED and tensor.allocation != DYNAMIC):
+        return False
+    if g.allocator.owned[tensor.index] == NULL or <int64_t>g.allocator.owned_capacity[tensor.index] < size:
+        return False
+    tensor.allocation = DYNAMIC
+    tensor.data, tensor.bytes = g.allocator.owned[tensor.index], size
+    return True
 
 
 cdef void pack(const int8_t* values, uint8_t* packed, int64_t n, int type) noexcept nogil:

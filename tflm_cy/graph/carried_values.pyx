@@ -9,6 +9,8 @@ from libc.string cimport memcpy
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.tensor cimport DYNAMIC, PLANNED, STRING, VARIABLE, Tensor, bytes_of, shape_of
 
+from tflm_cy.graph.refusal import ShapedRefusalError
+
 
 cdef dict save_inputs(const Graph* graph, set resized):
     """Values of inputs that keep their shape, as bytes."""
@@ -83,12 +85,12 @@ cdef int keep_shaped(Graph* graph, int refused, dict addresses, dict shapes) exc
     return 0
 
 
-cdef int restore_addresses(Graph* graph, int refused, tuple before) except -1:
-    """As it was before an allocation of which a step was refused."""
+cdef int restore_addresses(Graph* graph, int refused, tuple before, object error) except -1:
+    """As it was before an allocation of which a step was refused, with an error."""
     cdef Tensor* tensor
     cdef int t
     cdef dict saved = before[0]
-    keep_shaped(graph, refused, saved, before[1])
+    keep_shaped(graph, refused + isinstance(error.__cause__, ShapedRefusalError), saved, before[1])
     for t, (address, size, shape, allocation) in saved.items():
         tensor = &graph.tensors[t]
         if tensor.allocation != PLANNED and tensor.allocation != DYNAMIC:

@@ -10,6 +10,10 @@ class OwnRefusalError(LateRefusalError):
     which never get there (placeholders that are resized, branches not taken)."""
 
 
+class ShapedRefusalError(ValueError):
+    """Raised in prepare, when the outputs have their shapes: those that it has changed have no memory any more."""
+
+
 class OutOfMemoryError(RuntimeError, MemoryError):
     """Tensors that no memory holds: RuntimeError as TensorFlow raises it, with what is too large; MemoryError for who looks for that."""
 

@@ -374,10 +374,10 @@ cdef class Subgraph(Context):
             self.forget_prepared()
             try:
                 self.prepare_nodes()
-            except BaseException:
+            except BaseException as error:
                 forget_addresses(&self.graph)
                 if self.state == PREPARE:          # the head is still the last run's
-                    restore_addresses(&self.graph, self.compilation.current, before)
+                    restore_addresses(&self.graph, self.compilation.current, before, error)
                     self.memory.stage_blocks, self.memory.block_count = blocks, block_count
                 raise
             restore_values(&self.graph, saved)

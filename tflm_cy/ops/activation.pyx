@@ -44,7 +44,7 @@ from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE, LEAKY_RELU_ALPHA
 from tflm_cy.schema.table cimport table_bool, table_f32
 from tflm_cy.simd.table cimport kernels, row_kernels
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, ShapedRefusalError
 
 cdef struct SwishTables:
     uint8_t[256] single
@@ -225,7 +225,7 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
         adopt_type(y, x.type)
     op = prepare_binary(context, node, name)
     if not same_shape(x, y):
-        raise ValueError("PRELU: alpha has more dimensions than the input (HaveSameShapes(input, output) was not true)")
+        raise ShapedRefusalError("PRELU: alpha has more dimensions than the input (HaveSameShapes(input, output) was not true)")
     if alpha.type != x.type and not (x.type == INT16 and alpha.type == INT8):
         raise ValueError(f"PRELU: an input of {type_name(x.type)} does not go with an alpha of {type_name(alpha.type)}")
     if x.type == FLOAT32:

@@ -37,6 +37,8 @@ from tflm_cy.schema.option_slots cimport (
 from tflm_cy.schema.table cimport table_bool, table_f32, table_i8
 from tflm_cy.simd.table cimport row_kernels
 
+from tflm_cy.graph.refusal import OwnRefusalError
+
 cdef enum:                       # inputs of the RNN; of a cell: weights, recurrent weights, bias, state
     RNN_CELL = 1
     RNN_CELL_INPUTS = 4
@@ -79,24 +81,24 @@ cdef struct LstmCells:
 
 # ---------------------------------------------------------------- what both share
 
-cdef int start_sequence(Context context, Node* node, Sequence* q, const Tensor* aux, bint has_aux_weights) except -1:
+cdef bint start_sequence(Context context, Node* node, Sequence* q, const Tensor* aux, const Tensor* aux_weights) except? -1:
+    """False where the auxiliary input does not fit, which TensorFlow does not look at."""
     cdef Tensor* x = operand(context, node, 0)
-    cdef int d
+    cdef bint has_weights = aux_weights != NULL
     if x.type != FLOAT32 or x.rank != 3:
         raise ValueError(f"input->type != kTfLiteFloat32, or not 3 dimensions: {type_name(x.type)} {shape_of(x)}")
     q.batches, q.steps, q.inputs = x.dims[0], x.dims[1], x.dims[2]
     if q.time_major:
         q.batches, q.steps = x.dims[1], x.dims[0]
-    if has_aux_weights and aux == NULL:
+    if has_weights and aux == NULL:
         raise ValueError("auxiliary weights want an auxiliary input")
     if aux != NULL:
-        if aux.type != FLOAT32 or aux.rank != 3:
-            raise ValueError(f"the auxiliary input must be FLOAT32 with 3 dimensions, is {type_name(aux.type)} {shape_of(aux)}")
-        for d in range(2 if has_aux_weights else 3):
-            if aux.dims[d] != x.dims[d]:
-                raise ValueError(f"aux_input->dims->data[{d}] != input->dims->data[{d}]: {shape_of(aux)} and {shape_of(x)}")
-        q.aux_inputs = aux.dims[2] if has_aux_weights else 0
-    return 0
+        if aux.type != FLOAT32:
+            raise ValueError(f"the auxiliary input must be FLOAT32, is {type_name(aux.type)}")
+        q.aux_inputs = aux_weights.dims[aux_weights.rank - 1] if has_weights and aux_weights.rank > 0 else 0
+        return (aux.rank == 3 and aux.dims[0] == x.dims[0] and aux.dims[1] == x.dims[1]
+                and aux.dims[2] == (q.aux_inputs if has_weights else x.dims[2]))
+    return True
 
 
 cdef int shape_outputs(Context context, Node* node, const Sequence* q) except -1:
@@ -171,7 +173,7 @@ cdef int prepare_rnn(Context context, Node* node) except -1:
     aux = context.input(node, RNN_AUX)
     if (context.input(node, RNN_AUX_WEIGHTS) == NULL) != (context.input(node, RNN_AUX_WEIGHTS + 1) == NULL):
         raise ValueError("aux_inputs_weights_or_none was not true")
-    start_sequence(context, node, q, aux, context.input(node, RNN_AUX_WEIGHTS) != NULL)
+    cdef bint fits = start_sequence(context, node, q, aux, context.input(node, RNN_AUX_WEIGHTS))
     type = operand(context, node, RNN_CELL).type
     if type != FLOAT32 and type != INT8 and type != UINT8:
         raise ValueError("Type not currently supported.")
@@ -202,6 +204,8 @@ cdef int prepare_rnn(Context context, Node* node) except -1:
                 inspect_rnn(context, &s.matrices[3 * direction + 1], context.input(node, RNN_AUX_WEIGHTS + direction))
     s.quantized = context.request_scratch(widest * sizeof(int16_t) + 2)
     shape_outputs(context, node, q)
+    if not fits:
+        raise OwnRefusalError("the auxiliary input does not go with the input")
     node.data = s
     node.invoke = run_rnn
     return 0
@@ -267,7 +271,7 @@ cdef int prepare_lstm(Context context, Node* node) except -1:
     q.merged = table_bool(node.options, BIDIRECTIONAL_SEQUENCE_LSTM_MERGE_OUTPUTS, False)
     q.asymmetric = table_bool(node.options, BIDIRECTIONAL_SEQUENCE_LSTM_ASYMMETRIC_QUANTIZE_INPUTS, False)
     has_aux_weights = context.input(node, LSTM_AUX_WEIGHTS + 1) != NULL
-    start_sequence(context, node, q, context.input(node, LSTM_AUX), has_aux_weights)
+    cdef bint fits = start_sequence(context, node, q, context.input(node, LSTM_AUX), context.input(node, LSTM_AUX_WEIGHTS + 1))
     type = operand(context, node, LSTM_CELL + OUTPUT_GATE).type
     if type != FLOAT32 and type != INT8 and type != UINT8:
         raise ValueError(f"Type {type_name(type)} is not currently supported.")
@@ -279,6 +283,8 @@ cdef int prepare_lstm(Context context, Node* node) except -1:
             f"input_to_forget_weights->dims->data[0] != n_cell ({s.shape[0].cells} != {s.shape[1].cells}): TensorFlow wants both cells alike")
     request_step_memory(context, s)
     shape_outputs(context, node, q)
+    if not fits:
+        raise OwnRefusalError("the auxiliary input does not go with the input")
     node.data = s
     node.invoke = run_lstm
     return 0

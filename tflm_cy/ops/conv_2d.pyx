@@ -25,6 +25,8 @@ from tflm_cy.schema.option_slots cimport (
 )
 from tflm_cy.schema.table cimport table_i8, table_i32
 
+from tflm_cy.graph.refusal import OwnRefusalError
+
 
 cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* x = context.input(node, 0)
@@ -53,6 +55,8 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"CONV_2D: NumElements(bias) != SizeOfDimension(filter, 0) ({count(b)} != {c.shape.oc})")
     dims = [<int32_t>c.shape.batches, <int32_t>c.shape.oh, <int32_t>c.shape.ow, <int32_t>c.shape.oc]
     context.set_shape(y, 4, dims)
+    if c.shape.oc % c.shape.groups != 0:
+        raise OwnRefusalError("CONV_2D: the output channels are no multiple of the groups")
     if count(y) == 0 and c.shape.batches > 0:
         elide(node)
         return 0
@@ -91,9 +95,8 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
     g.stride_w = table_i32(node.options, CONV_2D_STRIDE_W, 0)
     g.dilation_h = table_i32(node.options, CONV_2D_DILATION_H_FACTOR, 1)
     g.dilation_w = table_i32(node.options, CONV_2D_DILATION_W_FACTOR, 1)
-    if g.group_ic <= 0 or g.ic % g.group_ic != 0 or g.ic == 0 or g.oc % (g.ic / g.group_ic) != 0:
-        raise ValueError(
-            f"CONV_2D: input_channel % filter_input_channel != 0: {g.ic} channels, filter of {g.group_ic}, {g.oc} output channels")
+    if g.group_ic <= 0 or g.ic % g.group_ic != 0 or g.ic == 0:
+        raise ValueError(f"CONV_2D: input_channel % filter_input_channel != 0: {g.ic} channels, filter of {g.group_ic}")
     g.groups = g.ic / g.group_ic
     return set_window(g, table_i8(node.options, CONV_2D_PADDING, 0), "CONV_2D", node.arithmetic != MICRO)
 

@@ -138,14 +138,15 @@ cdef int refuse_channels(Context context, Node* node, Depthwise* op) except -1:
     """Channels that do not go together. Without any, the optimized hybrid kernel gives the biases; the other kernels that do not look write
     beyond their output, or not at all."""
     cdef const Tensor* x = context.input(node, 0)
-    cdef int filter = context.input(node, 1).type
-    cdef bint hybrid = x.type == FLOAT32 and filter == INT8
+    cdef const Tensor* w = context.input(node, 1)
+    cdef bint hybrid = x.type == FLOAT32 and w.type == INT8
+    cdef bint mixed = (w.type not in (x.type, INT4) and not hybrid and x.type != INT16) or (x.type != FLOAT32 and w.scale_count == 0)
     if hybrid and node.arithmetic == OPTIMIZED and op.shape.ic == 0:
         prepare_bias(context, context.input(node, 2), op.shape.oc, &op.bias)
         op.range = activation_range_f32(table_i8(node.options, DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, 0))
         node.invoke = copy_biases
         return 0
-    raise (OwnRefusalError if hybrid or x.type == INT16 else LateRefusalError)(
+    raise (ValueError if mixed else OwnRefusalError if hybrid or x.type == INT16 else LateRefusalError)(
         f"DEPTHWISE_CONV_2D: num_filter_channels % num_input_channels != 0 ({op.shape.oc}, {op.shape.ic})")
 
 

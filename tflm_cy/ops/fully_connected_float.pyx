@@ -14,7 +14,7 @@ from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_
 from tflm_cy.arithmetic.fully_connected cimport fully_connected_f32
 from tflm_cy.arithmetic.hybrid cimport accumulate_dot_f32
 from tflm_cy.arithmetic.machine cimport AARCH64, plus_product
-from tflm_cy.arithmetic.nan_order cimport add_first, fused_first
+from tflm_cy.arithmetic.nan_order cimport add_first, fused_first, mul_first
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen_slices
 from tflm_cy.arithmetic.optimized.product cimport (
@@ -131,7 +131,7 @@ cdef void multiply_stored(const FloatMatrix* op, ptrdiff_t block, const float* x
             sums[0] = 0 + ((sums[0] + sums[1]) + (sums[2] + sums[3]))
         elif block == 4:
             sums[0] = 0 + (((sums[0] + sums[1]) + sums[2]) + sums[3])
-        if AARCH64 and sums[0] != sums[0]:
+        if (AARCH64 or block == 4) and sums[0] != sums[0]:
             sums[0] = nan_of_stored(w, stored, x, op.m.depth, block)
         y[o] = clamp_f32(add_first(sums[0], bias[o]) if AARCH64 else sums[0] + bias[o], op.range.low, op.range.high)
         w += op.m.depth
@@ -139,12 +139,17 @@ cdef void multiply_stored(const FloatMatrix* op, ptrdiff_t block, const float* x
 
 
 cdef float nan_of_stored(const float* w, const uint32_t* stored, const float* x, ptrdiff_t depth, ptrdiff_t block) noexcept nogil:
-    """Of a product's two NaN the value's comes out in lanes, else the weight's."""
+    """The first NaN of a lane; of the lanes' that of the last. On aarch64 the first lane's, and of a product's two NaN the value's in lanes, else the
+    weight's."""
     cdef float[4] sums = [0, 0, 0, 0]
     cdef ptrdiff_t k
     for k in range(depth):
-        if stored[k]:
+        if stored[k] and not AARCH64:
+            sums[k % block] = add_first(sums[k % block], mul_first(w[k], x[k]))
+        elif stored[k]:
             sums[k % block] = fused_first(sums[k % block], x[k] if block == 4 else w[k], w[k] if block == 4 else x[k])
+    if not AARCH64:
+        return add_first(sums[3], add_first(sums[2], add_first(sums[0], sums[1])))
     return add_first(add_first(sums[0], sums[1]), add_first(sums[2], sums[3])) if block == 4 else sums[0]
 
 

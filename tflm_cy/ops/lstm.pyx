@@ -51,6 +51,8 @@ from tflm_cy.schema.option_slots cimport (
 from tflm_cy.schema.table cimport table_bool, table_f32, table_i8
 from tflm_cy.simd.table cimport row_kernels
 
+from tflm_cy.graph.refusal import OwnRefusalError
+
 cdef enum:
     SPARSE_BLOCK = 16
     MOST_SPARSE_COLUMNS = 4096   # TensorFlow counts blocks in bytes
@@ -77,11 +79,17 @@ cdef int expect(Context context, const Tensor* tensor, int type, str what, ptrdi
 
 cdef int prepare_sequence(Context context, Node* node) except -1:
     cdef Tensor* x = expect_inputs(context, node)
+    cdef Tensor seen = x[0]
     cdef Lstm* s
-    if x.rank != 3:
+    if x.rank < 3:
         raise ValueError(f"input->dims->size != 3 ({x.rank}): the input is a sequence of batches")
-    s = prepare_shapes(context, node, x, table_bool(node.options, UNIDIRECTIONAL_SEQUENCE_LSTM_TIME_MAJOR, False),
+    seen.rank = 3                                # TensorFlow looks at no more of them
+    s = prepare_shapes(context, node, &seen, table_bool(node.options, UNIDIRECTIONAL_SEQUENCE_LSTM_TIME_MAJOR, False),
                        table_bool(node.options, UNIDIRECTIONAL_SEQUENCE_LSTM_ASYMMETRIC_QUANTIZE_INPUTS, False))
+    if x.rank > 3:
+        if context.input(node, INPUT_WEIGHTS + OUTPUT_GATE).dims[1] != seen.dims[2]:
+            raise ValueError("input_to_output_weights->dims->data[1] != n_input")
+        raise OwnRefusalError("input->dims->size != 3: the input is a sequence of batches")
     return prepare_kind(context, node, s, x)
 
 

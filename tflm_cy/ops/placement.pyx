@@ -321,6 +321,7 @@ cdef int sparse_to_dense(Context context, Node* node) noexcept nogil:
 # ---- DILATE
 cdef int prepare_dilate(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
+    cdef const char* refusal
     expect_arity_between(context, node, 3, 3, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* dilations = operand(context, node, 1)
@@ -332,17 +333,21 @@ cdef int prepare_dilate(Context context, Node* node) except -1:
     if x.rank == 0 or count(padding) < 1:
         raise ValueError("DILATE wants an input of at least one dimension and a padding value")
     if dilations.type != INT32 or dilations.rank != 1 or dilations.dims[0] != x.rank:
-        text = f"DILATE wants INT32 dilations, one for each of {x.rank} dimensions"
         if is_constant(dilations):
-            raise ValueError(text)
-        context.set_dynamic(y)
-        raise LateRefusalError(text)
+            context.set_shape(y, x.rank, x.dims)
+        else:
+            context.set_dynamic(y)
+        raise LateRefusalError(f"DILATE wants INT32 dilations, one for each of {x.rank} dimensions")
     want_bytes(x)
     if not is_constant(dilations):
         context.set_dynamic(y)
         node.invoke = dilate_dynamic
         return 0
-    accept(dilated_dims(x, dilations, dims))
+    refusal = dilated_dims(x, dilations, dims)
+    if refusal != NULL and count(x) == 0 and x.rank == type_size(x.type) == 1:     # a number below 0 that TensorFlow can count
+        context.set_shape(y, x.rank, x.dims)
+        raise LateRefusalError(refusal.decode())
+    accept(refusal)
     context.set_shape(y, x.rank, dims)
     node.invoke = dilate
     return 0

@@ -32,7 +32,7 @@ from tflm_cy.schema.option_slots cimport BUCKETIZE_BOUNDARIES, FAKE_QUANT_MAX, F
 from tflm_cy.schema.table cimport Vector, load_u32, table_bool, table_f32, table_i32, table_vector
 from tflm_cy.simd.table cimport kernels
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef struct Sum:
     int32_t groups
@@ -67,13 +67,15 @@ cdef int prepare_atan2(Context context, Node* node) except -1:
     cdef Tensor* a = operand(context, node, 0)
     cdef Tensor* b = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
-    if a.rank != b.rank or count(b) < count(a):
+    if a.rank != b.rank:
         raise ValueError("ATAN2 wants two inputs of one shape")
     want_type_of(b, a)
     want_type_of(y, a)
     if a.type != FLOAT32 and a.type != FLOAT64 and a.type != FLOAT16:
         unsupported(a, "atan2")
     context.set_shape(y, a.rank, a.dims)
+    if count(b) < count(a):
+        raise OwnRefusalError("ATAN2 wants two inputs of one shape")
     node.invoke = angle
     return 0
 

@@ -140,23 +140,23 @@ cdef int prepare_multinomial(Context context, Node* node) except -1:
     cdef Tensor* y = result(context, node, 0)
     if logits.type != FLOAT32 or samples.type != INT32:
         raise ValueError("MULTINOMIAL wants FLOAT32 logits and an INT32 number of samples")
-    if logits.rank != 2 or samples.rank != 0:
-        raise ValueError("MULTINOMIAL: NumDimensions(logits) != 2, or a number of samples that is no scalar")
-    if y.type != INT32 and y.type != INT64:
-        raise ValueError(f"Unsupported output datatype for Multinomial op: {type_name(y.type)}")
-    want_one(samples, "the number of samples of MULTINOMIAL")
     source = seeded(context, node)
-    source.cumulated = context.request_scratch(8 * <size_t>logits.dims[1])
     source.dynamic = not (is_constant(logits) and is_constant(samples))
-    node.invoke = multinomial
     if source.dynamic:
         context.set_dynamic(y)
     else:
-        dims[0] = logits.dims[0]
+        want_one(samples, "the number of samples of MULTINOMIAL")
+        dims[0] = logits.dims[0] if logits.rank > 0 else 0
         dims[1] = <int32_t>index_at(INT32, samples.data, 0)
         if dims[1] < 0:
             raise ValueError("num_samples >= 0 was not true")
         context.set_shape(y, 2, dims)
+    if logits.rank != 2 or samples.rank != 0:
+        raise LateRefusalError("MULTINOMIAL: NumDimensions(logits) != 2, or a number of samples that is no scalar")
+    if y.type != INT32 and y.type != INT64:
+        raise LateRefusalError(f"Unsupported output datatype for Multinomial op: {type_name(y.type)}")
+    source.cumulated = context.request_scratch(8 * <size_t>logits.dims[1])
+    node.invoke = multinomial
     if logits.dims[1] < 1:
         raise LateRefusalError("num_classes > 0 was not true")
     return 0

@@ -24,7 +24,7 @@ from tflm_cy.schema.option_slots cimport (
 )
 from tflm_cy.schema.table cimport Vector, table_i32, table_vector
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:
     MOST_WINDOW_DIMS = 6
@@ -218,8 +218,11 @@ cdef int prepare_reduce_window(Context context, Node* node) except -1:
     s = &prepare_windows(context, node, (ADD, MULTIPLY, LEAST, GREATEST, ALL, ANY)[function - 1] if 1 <= function <= 6 else 0).windows
     for d in range(2, 5):
         given = operand(context, node, d)
-        if not is_constant(given) or given.type != INT64 or count(given) < s.rank or <int64_t>given.bytes < 8 * count(given):
+        if not is_constant(given) or given.type != INT64 or <int64_t>given.bytes < 8 * count(given):
             raise ValueError(f"REDUCE_WINDOW: input {d} must be a constant with {s.rank} INT64 values")
+        if count(given) < s.rank:
+            context.set_shape(context.output(node, 0), s.rank, context.input(node, 0).dims)
+            raise OwnRefusalError("REDUCE_WINDOW: a window, strides or dilations of fewer values than there are dimensions")
     for d in range(s.rank):
         s.window[d] = index_at(INT64, context.input(node, 2).data, d)
         s.stride[d] = index_at(INT64, context.input(node, 3).data, d)

@@ -100,6 +100,7 @@ cdef int prepare_slice(Context context, Node* node) except -1:
     if is_constant(begin) and is_constant(size):
         refusal = plan_slice(part, x, begin, size, dims)
         if refusal != NULL and node.arithmetic != MICRO and y.rank > 0:      # TensorFlow keeps the shape that the file gives
+            context.set_shape(y, y.rank, y.dims)
             raise OwnRefusalError(refusal.decode())
         accept(refusal)
         context.set_shape(y, x.rank, dims)

@@ -8,7 +8,7 @@ paddings or crops that are not constant make the output dynamic.
 Source: LiteRT:tflite/kernels/space_to_depth.cc, depth_to_space.cc, space_to_batch_nd.cc, batch_to_space_nd.cc.
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, copy_units, finish_walk, walk_copy
 from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
@@ -20,22 +20,24 @@ from tflm_cy.ops.copy_space cimport copy_time, share_walk
 from tflm_cy.ops.operand cimport (
     accept, index_at, operand, result, want_bytes, want_same_quantization, want_symmetric, want_type_of,
 )
+from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank
 from tflm_cy.schema.option_slots cimport SPACE_TO_DEPTH_BLOCK_SIZE
 from tflm_cy.schema.table cimport table_i32
 
-from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
+from tflm_cy.graph.refusal import LateRefusalError
 
 
-cdef int want_image(Context context, Node* node, str name) except -1:
-    """Check what SPACE_TO_DEPTH and DEPTH_TO_SPACE have in common; returns the block size."""
+cdef int want_image(Context context, Node* node, str name, int32_t* sides) except -1:
+    """Check what SPACE_TO_DEPTH and DEPTH_TO_SPACE have in common; returns the block size. sides: of the image."""
     cdef int block = table_i32(node.options, SPACE_TO_DEPTH_BLOCK_SIZE, 0)
     expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
-    if x.rank > 4 and node.arithmetic == XNNPACK:          # it has been resized since its node was claimed
-        context.set_shape(y, y.rank, y.dims)
-        raise OwnRefusalError(f"NumDimensions(input) != 4: {x.rank}")
-    if x.rank != 4:
+    if node.arithmetic == XNNPACK:
+        read_sides(context, x, sides)
+    elif x.rank == 4:
+        memcpy(sides, x.dims, 4 * sizeof(int32_t))
+    else:
         raise ValueError(f"NumDimensions(input) != 4: {x.rank}")
     if y.type not in (FLOAT32, UINT8, INT8, INT32, INT64):
         raise ValueError(f"Type '{type_name(y.type)}' not currently supported by {name}.")
@@ -43,30 +45,32 @@ cdef int want_image(Context context, Node* node, str name) except -1:
     want_bytes(x)
     if block <= 0:
         raise ValueError(f"block_size > 0 was not true: {block}")
-    if node.arithmetic == XNNPACK and (x.dims[1] == 0 or x.dims[2] == 0 or x.dims[3] == 0):
+    if node.arithmetic == XNNPACK and (sides[1] == 0 or sides[2] == 0 or sides[3] == 0):
         raise ValueError(f"{name}: an image without pixels or channels: {shape_of(x)}")
     return block
 
 
 cdef int prepare_space_to_depth(Context context, Node* node) except -1:
-    cdef int64_t block = want_image(context, node, "SPACE_TO_DEPTH")
+    cdef int32_t[4] sides
+    cdef int64_t block = want_image(context, node, "SPACE_TO_DEPTH", sides)
     cdef Tensor* x = context.input(node, 0)
-    cdef int64_t w = x.dims[2]
-    cdef int64_t pixel = x.dims[3] * type_size(x.type)
-    cdef int64_t depth = x.dims[3] * min(block * block, <int64_t>1 << 31)
+    cdef int64_t w = sides[2]
+    cdef int64_t pixel = sides[3] * type_size(x.type)
+    cdef int64_t depth = sides[3] * min(block * block, <int64_t>1 << 31)
     cdef int32_t[4] dims
-    if x.dims[1] % block != 0 or w % block != 0:
-        raise ValueError(f"input_height != output_height * block_size: {x.dims[1]} x {w} pixels in blocks of {block}")
+    if sides[1] % block != 0 or w % block != 0:
+        raise ValueError(f"input_height != output_height * block_size: {sides[1]} x {w} pixels in blocks of {block}")
     if depth > 0x7FFFFFFF:
         raise ValueError(f"the output of SPACE_TO_DEPTH becomes too deep: {depth}")
-    dims[0] = x.dims[0]
-    dims[1] = <int32_t>(x.dims[1] // block)
+    dims[0] = sides[0]
+    dims[1] = <int32_t>(sides[1] // block)
     dims[2] = <int32_t>(w // block)
     dims[3] = <int32_t>depth
     context.set_shape(context.output(node, 0), 4, dims)
+    refuse_other_rank(x, 4, context.operator_name(node))
     cdef Walk* plan = <Walk*>context.persistent(sizeof(Walk))
     begin_walk(plan, pixel)
-    add_axis(plan, x.dims[0], x.dims[1] * w * pixel, x.dims[1] * w * pixel)
+    add_axis(plan, sides[0], sides[1] * w * pixel, sides[1] * w * pixel)
     add_axis(plan, dims[1], block * w * pixel, block * w * pixel)
     add_axis(plan, dims[2], block * block * pixel, block * pixel)
     add_axis(plan, block, block * pixel, w * pixel)
@@ -78,28 +82,30 @@ cdef int prepare_space_to_depth(Context context, Node* node) except -1:
 
 
 cdef int prepare_depth_to_space(Context context, Node* node) except -1:
-    cdef int64_t block = want_image(context, node, "DEPTH_TO_SPACE")
+    cdef int32_t[4] sides
+    cdef int64_t block = want_image(context, node, "DEPTH_TO_SPACE", sides)
     cdef Tensor* x = context.input(node, 0)
-    cdef int64_t w = x.dims[2]
-    cdef int64_t deep = x.dims[3] * type_size(x.type)
-    cdef int64_t depth = x.dims[3] // block // block
+    cdef int64_t w = sides[2]
+    cdef int64_t deep = sides[3] * type_size(x.type)
+    cdef int64_t depth = sides[3] // block // block
     cdef int64_t pixel = depth * type_size(x.type)
     cdef int32_t[4] dims
-    if depth * block * block != x.dims[3]:
+    if depth * block * block != sides[3]:
         raise ValueError(
-            f"input_channels != output_channels * block_size * block_size: {x.dims[3]} in blocks of {block}")
-    if x.dims[1] * block > 0x7FFFFFFF or w * block > 0x7FFFFFFF:
+            f"input_channels != output_channels * block_size * block_size: {sides[3]} in blocks of {block}")
+    if sides[1] * block > 0x7FFFFFFF or w * block > 0x7FFFFFFF:
         raise ValueError(
-            f"the output of DEPTH_TO_SPACE becomes too large: {x.dims[1]} x {w} pixels in blocks of {block}")
-    dims[0] = x.dims[0]
-    dims[1] = <int32_t>(x.dims[1] * block)
+            f"the output of DEPTH_TO_SPACE becomes too large: {sides[1]} x {w} pixels in blocks of {block}")
+    dims[0] = sides[0]
+    dims[1] = <int32_t>(sides[1] * block)
     dims[2] = <int32_t>(w * block)
     dims[3] = <int32_t>depth
     context.set_shape(context.output(node, 0), 4, dims)
+    refuse_other_rank(x, 4, context.operator_name(node))
     cdef Walk* plan = <Walk*>context.persistent(sizeof(Walk))
     begin_walk(plan, pixel)
-    add_axis(plan, x.dims[0], x.dims[1] * w * deep, x.dims[1] * w * deep)
-    add_axis(plan, x.dims[1], w * deep, w * deep)
+    add_axis(plan, sides[0], sides[1] * w * deep, sides[1] * w * deep)
+    add_axis(plan, sides[1], w * deep, w * deep)
     add_axis(plan, block, w * block * pixel, block * pixel)
     add_axis(plan, w, block * pixel, deep)
     add_axis(plan, block, pixel, pixel)

@@ -298,10 +298,8 @@ cdef int prepare_hadamard(Context context, Node* node) except -1:
         raise ValueError(f"input_tensor->type == kTfLiteFloat32 was not true: {type_name(x.type)}")
     size = <int32_t*>context.persistent(sizeof(int32_t))
     size[0] = <int32_t>whole(options_of(node), "hadamard_size")
-    if size[0] < 1 or x.rank < 2:
-        raise ValueError(f"aeq.hadamard_rotation: runs of {size[0]} values in {shape_of(x)}, output {shape_of(y)}")
     context.set_shape(y, y.rank, y.dims)
-    if x.bytes > 0 and x.bytes != <size_t>bytes_of(y.type, y.rank, y.dims):
+    if size[0] < 1 or x.rank < 2 or x.bytes > 0 and x.bytes != <size_t>bytes_of(y.type, y.rank, y.dims):
         raise OwnRefusalError(f"aeq.hadamard_rotation: runs of {size[0]} values in {shape_of(x)}, output {shape_of(y)}")
     node.data = size
     node.invoke = rotate

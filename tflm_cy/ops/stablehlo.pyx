@@ -201,13 +201,13 @@ cdef int plan_slices(IndexedSlices* s, const Tensor* x, const Tensor* indices, i
     if indices.type != INT32 and indices.type != INT64:
         raise ValueError(f"(Index Type: {type_name(indices.type)}) currently not supported.")
     if not 0 <= vector_dim < indices.rank:
-        raise ValueError(f"index_vector_dim {vector_dim} is no dimension of indices {shape_of(indices)}")
+        raise OwnRefusalError(f"index_vector_dim {vector_dim} is no dimension of indices {shape_of(indices)}")
     for d in range(x.rank):
         kept += not contains(collapsed, d)
     if kept + <int>collapsed.length != x.rank or <int>window_dims.length != kept:
-        raise ValueError(f"{window_dims.length} window dimensions and {collapsed.length} collapsed ones do not make {x.rank}")
+        raise OwnRefusalError(f"{window_dims.length} window dimensions and {collapsed.length} collapsed ones do not make {x.rank}")
     if walked_rank - <int>window_dims.length != indices.rank - 1:
-        raise ValueError(f"rank {walked_rank} is not that of {window_dims.length} window dimensions and indices {shape_of(indices)}")
+        raise OwnRefusalError(f"rank {walked_rank} is not that of {window_dims.length} window dimensions and indices {shape_of(indices)}")
     s.rank = x.rank
     s.walked_rank = walked_rank
     s.wide = indices.type == INT64
@@ -216,7 +216,7 @@ cdef int plan_slices(IndexedSlices* s, const Tensor* x, const Tensor* indices, i
         s.dims[d] = x.dims[d]
     for k in range(s.mapped):
         if not 0 <= vector_i64(map, k) < x.rank:
-            raise ValueError(f"component {k} of an index vector has no dimension {vector_i64(map, k)}")
+            raise OwnRefusalError(f"component {k} of an index vector has no dimension {vector_i64(map, k)}")
         s.map[k] = <int>vector_i64(map, k)
     for d in range(indices.rank - 1, -1, -1):
         steps[d] = step
@@ -227,7 +227,7 @@ cdef int plan_slices(IndexedSlices* s, const Tensor* x, const Tensor* indices, i
             while contains(collapsed, axis):
                 axis += 1
             if axis >= x.rank:
-                raise ValueError("the window dimensions do not fit the operand's")
+                raise OwnRefusalError("the window dimensions do not fit the operand's")
             s.window_axis[d] = axis
             axis += 1
             continue
@@ -235,7 +235,7 @@ cdef int plan_slices(IndexedSlices* s, const Tensor* x, const Tensor* indices, i
         if batch == vector_dim:
             batch += 1
         if batch >= indices.rank:
-            raise ValueError("window dimensions are given twice or do not exist")
+            raise OwnRefusalError("window dimensions are given twice or do not exist")
         s.walked[d] = indices.dims[batch]
         s.index_step[d] = steps[batch]
         batch += 1
@@ -252,33 +252,41 @@ cdef int want_components(const Tensor* indices, Vector map, int64_t vector_dim) 
 cdef int prepare_gather(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef IndexedSlices* s
-    cdef Vector sizes
-    cdef int64_t size
+    cdef Vector offsets, collapsed, sizes
+    cdef int64_t vector_dim = table_i64(node.options, STABLEHLO_GATHER_INDEX_VECTOR_DIM, 0)
     cdef int d
+    cdef int axis = 0
+    cdef int batch = 0
     expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* indices = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
     want_type_of(y, x)
     s = &(<Combined*>context.persistent(sizeof(Combined))).slices
-    plan_slices(s, x, indices, y.rank, attributes(node, STABLEHLO_GATHER_OFFSET_DIMS, "stablehlo_gather"),
-                attributes(node, STABLEHLO_GATHER_COLLAPSED_SLICE_DIMS, "stablehlo_gather"),
-                attributes(node, STABLEHLO_GATHER_START_INDEX_MAP, "stablehlo_gather"), table_i64(node.options, STABLEHLO_GATHER_INDEX_VECTOR_DIM, 0))
+    offsets = attributes(node, STABLEHLO_GATHER_OFFSET_DIMS, "stablehlo_gather")
+    collapsed = attributes(node, STABLEHLO_GATHER_COLLAPSED_SLICE_DIMS, "stablehlo_gather")
     sizes = attributes(node, STABLEHLO_GATHER_SLICE_SIZES, "stablehlo_gather")
-    if sizes.length != <uint32_t>x.rank:
-        raise ValueError(f"{sizes.length} slice sizes for an operand {shape_of(x)}")
-    for d in range(x.rank):
-        size = attribute(sizes, d, 1)
-        if size < 0:
-            raise ValueError("a slice size is negative")
-        s.last[d] = x.dims[d] - size
     for d in range(y.rank):
-        if s.window_axis[d] >= 0:
-            s.walked[d] = attribute(sizes, s.window_axis[d], 1)
-        dims[d] = <int32_t>s.walked[d]
+        if contains(offsets, d):
+            while contains(collapsed, axis):
+                axis += 1
+            dims[d] = <int32_t>attribute(sizes, axis, 0)
+            axis += 1
+        else:
+            batch += batch == vector_dim
+            dims[d] = indices.dims[batch] if batch < indices.rank else 0
+            batch += 1
+        if dims[d] < 0:
+            raise ValueError("a slice size is negative")
     context.set_shape(y, y.rank, dims)
-    want_components(indices, attributes(node, STABLEHLO_GATHER_START_INDEX_MAP, "stablehlo_gather"),
-                    table_i64(node.options, STABLEHLO_GATHER_INDEX_VECTOR_DIM, 0))
+    plan_slices(s, x, indices, y.rank, offsets, collapsed, attributes(node, STABLEHLO_GATHER_START_INDEX_MAP, "stablehlo_gather"), vector_dim)
+    if sizes.length != <uint32_t>x.rank:
+        raise LateRefusalError(f"{sizes.length} slice sizes for an operand {shape_of(x)}")
+    for d in range(x.rank):
+        s.last[d] = x.dims[d] - attribute(sizes, d, 1)
+    for d in range(y.rank):
+        s.walked[d] = dims[d]
+    want_components(indices, attributes(node, STABLEHLO_GATHER_START_INDEX_MAP, "stablehlo_gather"), vector_dim)
     node.data = s
     node.invoke = gather
     return want_kernel(x, indices, False)

@@ -162,6 +162,7 @@ cdef int prepare_reverse(Context context, Node* node) except -1:
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* axes = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
+    cdef const char* refusal
     if x.rank > REVERSE_RANK:
         raise ValueError(f"NumDimensions(input) <= 8 was not true: {x.rank}")
     if x.type not in (INT32, FLOAT32, UINT8, INT8, INT16, INT64, BOOL, FLOAT16, BFLOAT16):
@@ -176,7 +177,9 @@ cdef int prepare_reverse(Context context, Node* node) except -1:
     node.invoke = reverse
     if is_constant(axes):
         node.data = context.persistent(sizeof(ReverseData))
-        accept(plan_reverse(<ReverseData*>node.data, x, axes))
+        refusal = plan_reverse(<ReverseData*>node.data, x, axes)
+        if refusal != NULL:
+            raise LateRefusalError(refusal.decode())
     return 0
 
 

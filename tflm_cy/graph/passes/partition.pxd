@@ -15,7 +15,7 @@ cdef class Partition:
     cdef readonly set moved          # those handles whose variable got another shape while the partition was prepared the last time
     cdef readonly dict channels      # convolution -> channels of its image in the file, where they are not as many as the filter's
     cdef readonly dict largest       # output of a reduction -> the most bytes that it has ever had
-    cdef readonly dict first_shapes  # attention -> the shapes of its operands when it was prepared first
+    cdef readonly dict first_shapes  # attention, product -> the shapes of its operands, the rank when it was prepared first
     cdef readonly dict sides         # image -> its first four dimensions, at first the file's; behind fewer are those that were there
     cdef public list shown           # what building it has changed in tensors' descriptions (`graph.shown`)
 

@@ -37,6 +37,8 @@ from tflm_cy.schema.table cimport Vector, table_vector
 from tflm_cy.simd.conv_f32 cimport ConvF32
 from tflm_cy.simd.table cimport kernels
 
+from tflm_cy.graph.refusal import OwnRefusalError
+
 cdef str NAME = "odml.scaled_dot_product_attention"
 
 cdef enum:
@@ -62,8 +64,9 @@ cdef struct AttentionNode:
 cdef const Tensor* four_dimensions(Context context, Node* node, int i) except NULL:
     cdef const Tensor* x = context.input(node, i)
     if x == NULL or x.type != FLOAT32 or x.rank != 4 or x.dims[1] == 0 or x.dims[2] == 0 or x.dims[3] == 0:
-        raise ValueError(f"{NAME}: input {i} is {'missing' if x == NULL else type_name(x.type) + ' ' + str(shape_of(x))}, "
-                         "wanted are FLOAT32 values in four dimensions")
+        raise (ValueError if x == NULL or x.rank == 4 or (x.rank < 4 and i < 2) else OwnRefusalError)(
+            f"{NAME}: input {i} is {'missing' if x == NULL else type_name(x.type) + ' ' + str(shape_of(x))}, "
+            "wanted are FLOAT32 values in four dimensions")
     return x
 
 

@@ -20,7 +20,7 @@ from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.fed_matrix cimport multiply_matrix, pack_matrix, packed_matrix_bytes, set_product
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.matrix_shapes cimport batch_dimension, check_matrices
-from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
+from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, as_transposed, check_rank, refuse_other_rank
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, run_f32, run_range_f32, try_fuse_f32
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, plan_packed, request_workers
 from tflm_cy.ops.kernels.row_bands cimport band_begin, count_bands
@@ -159,6 +159,7 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     cdef Tensor* y = context.input(node, 1)
     cdef Tensor* z = context.output(node, 0)
     cdef BatchMatmul* op
+    cdef Tensor seen
     cdef ptrdiff_t size
     cdef int64_t matrices, i
     cdef int order
@@ -169,7 +170,9 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     op = <BatchMatmul*>context.persistent(sizeof(BatchMatmul))
     op.adj_x = table_bool(node.options, BATCH_MAT_MUL_ADJ_X, False)
     op.adj_y = table_bool(node.options, BATCH_MAT_MUL_ADJ_Y, False)
-    set_product_shape(context, op, x, y, z)
+    seen = as_transposed(context, node, x, op.adj_x)
+    set_product_shape(context, op, &seen, y, z)
+    refuse_other_rank(x, seen.rank, "BATCH_MATMUL")
     order = order_of_rows(product_rules(), op.m)
     node.data = op
     node.invoke = batch_matmul

@@ -163,7 +163,7 @@ cdef int read_image(Context context, const Node* node, const Tensor* x, const Te
     cdef int32_t[4] sides
     if x.rank == 0 or w.rank != 4:
         raise ValueError(f"{name}: input {shape_of(x)} and filter {shape_of(w)} want four dimensions")
-    read_sides(context, x, sides)
+    read_sides(context, x, sides, x.type == FLOAT32)
     g.batches, g.ih, g.iw, g.ic = sides[0], sides[1], sides[2], sides[3]
     g.kh = w.dims[1]
     g.kw = w.dims[2]

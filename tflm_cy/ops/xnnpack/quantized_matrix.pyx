@@ -37,6 +37,7 @@ from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
 from tflm_cy.ops.xnnpack.blockwise_weights cimport blocks_i4_time, prepare_blocks, ready_blocks_i4
 from tflm_cy.ops.xnnpack.matrix_shapes cimport batch_dimension, check_matrices
+from tflm_cy.ops.xnnpack.rank cimport as_transposed, refuse_other_rank
 from tflm_cy.schema.option_slots cimport (
     BATCH_MAT_MUL_ADJ_X, BATCH_MAT_MUL_ADJ_Y, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, FULLY_CONNECTED_KEEP_NUM_DIMS,
 )
@@ -255,6 +256,7 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     cdef Tensor* w = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
     cdef Matrix* op
+    cdef Tensor seen
     want_activations(x, w, y, "BATCH_MATMUL")
     if w.type != INT8 or (x.type != FLOAT32 and w.scale_count != 1):
         raise ValueError(f"BATCH_MATMUL: types {type_name(x.type)} x {type_name(w.type)} with {w.scale_count} scales are not supported")
@@ -262,7 +264,9 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     node.data = op
     op.adj_x = table_bool(node.options, BATCH_MAT_MUL_ADJ_X, False)
     op.adj_y = table_bool(node.options, BATCH_MAT_MUL_ADJ_Y, False)
-    shape_batch_matmul(context, op, x, w, y)
+    seen = as_transposed(context, node, x, op.adj_x)
+    shape_batch_matmul(context, op, &seen, w, y)
+    refuse_other_rank(x, seen.rank, "BATCH_MATMUL")
     if x.type == FLOAT32:
         want_constant(w, "BATCH_MATMUL", "right side")
         prepare_scaling(context, w, NULL, 0, op.n, True, op.m, &op.scaling, "BATCH_MATMUL")

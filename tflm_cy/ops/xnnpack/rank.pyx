@@ -1,0 +1,54 @@
+# tflm_cy: optimize=size
+"""Ranks, checked again because an input may have been resized since its node was claimed.
+
+XNNPACK's tensors have at most six dimensions. Kernels of images look at four of them, whatever the rank: behind the last one of what a partition
+reads are zeros, of what it computes is what was there when the tensor had more. Their outputs have shapes of these; the node itself is refused
+when it is reached.
+"""
+from libc.stdint cimport int32_t
+
+from tflm_cy.graph.passes.partition cimport Partition, partition_in_preparation
+from tflm_cy.graph.subgraph cimport Subgraph
+from tflm_cy.graph.tensor cimport shape_of
+
+from tflm_cy.graph.refusal import OwnRefusalError
+
+
+cdef int check_rank(const Tensor* tensor, str name) except -1:
+    if tensor.rank > XNNPACK_RANK:
+        raise ValueError(f"{name}: the shape {shape_of(tensor)} has more than {XNNPACK_RANK} dimensions")
+    return 0
+
+
+cdef int read_sides(Context context, const Tensor* image, int32_t* sides, bint converted=False) except -1:
+    """The four dimensions that XNNPACK sees; 0 where there were never more. converted: what it quantizes first, so that it is its own."""
+    cdef Partition partition = partition_in_preparation(<Subgraph>context)
+    cdef list before = None if not converted and image.index in partition.inputs else partition.sides.get(image.index)
+    cdef int d
+    for d in range(4):
+        sides[d] = image.dims[d] if d < image.rank else 0 if before is None else before[d]
+    partition.sides[image.index] = [sides[0], sides[1], sides[2], sides[3]]
+    return 0
+
+
+cdef Tensor as_transposed(Context context, const Node* node, const Tensor* x, bint transposed) except *:
+    """What a product sees of an operand that XNNPACK transposes in front of it, by as many dimensions as there were at first."""
+    cdef Tensor seen = x[0]
+    if transposed:
+        seen.rank = partition_in_preparation(<Subgraph>context).first_shapes.setdefault(node.index, x.rank)
+        for d in range(x.rank, seen.rank):
+            seen.dims[<int>d] = 0
+    return seen
+
+
+cdef int want_rank(const Tensor* tensor, int rank, str name) except -1:
+    if tensor.rank != rank:
+        raise ValueError(f"{name} wants {rank} dimensions, the input has the shape {shape_of(tensor)}")
+    return 0
+
+
+cdef int refuse_other_rank(const Tensor* tensor, int rank, str name) except -1:
+    """Behind the output's shape."""
+    if tensor.rank != rank:
+        raise OwnRefusalError(f"{name} wants {rank} dimensions, the input has the shape {shape_of(tensor)}")
+    return 0
