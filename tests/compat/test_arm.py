@@ -111,6 +111,24 @@ def test_a_root_of_32_bits(folder):
     assert shown[:4] == ["-E", f"LD_LIBRARY_PATH={libraries / 'blas'}:{libraries / 'lapack'}", "-cpu", "cortex-a15"]
 
 
+def test_a_root_that_this_processor_runs(folder):
+    """No emulator: the root's own loader starts its Python."""
+    settings = folder / "root/usr/lib/python3.11"
+    (settings / "_sysconfigdata__aarch64-linux-gnu.py").rename(settings / "_sysconfigdata__i386-linux-gnu.py")
+    with pytest.raises(RootError, match=r"ld-linux\.so\.2 does not exist"):
+        Root(folder)
+    loader = folder / "root/lib/ld-linux.so.2"
+    loader.parent.mkdir()
+    loader.write_text('#!/bin/sh\necho "$@"\n')
+    loader.chmod(0o755)
+    root = Root(folder)
+    assert build_environment(root)["CC"] == "i686-linux-gnu-gcc"
+    shown = root.run(["-c", "pass"], capture_output=True, text=True, check=True).stdout.split()
+    assert shown[0] == "--library-path"
+    assert f"{root.system}/usr/lib/i386-linux-gnu" in shown[1].split(os.pathsep)
+    assert shown[2:] == [str(root.interpreter), "-c", "pass"]
+
+
 def test_outcomes_of_an_emulated_cpu_are_kept_apart(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("compat.cache.side_version", lambda side, python=None: "released 1.0")
