@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from compat.arm.__main__ import main, side_options, split_cpus
+from compat.arm.__main__ import main, parser, side_options, split_cpus
 from compat.arm.build import build_environment
 from compat.arm.instructions import Log, ranges
 from compat.arm.root import Root, RootError
@@ -81,6 +81,10 @@ def test_sides_run_in_the_root_unless_told_otherwise(folder):
     assert side_options(root, "max", ["--a", "tflm_cy", "--python-a=python3"]) == ["--python-b", program]
     (folder / "site/tensorflow").mkdir()
     assert side_options(root, "max", [])[1] == "tensorflow"
+
+
+def test_sides_are_options_of_compat():
+    assert parser().parse_known_args(["--root", "R", "--b", "tflm_cy:AUTO"])[1] == ["--b", "tflm_cy:AUTO"]
 
 
 def test_tests_start_their_children_in_the_emulator(folder, capfd):
