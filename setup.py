@@ -177,6 +177,36 @@ def modules() -> list[Path]:
     return sources
 
 
+def translate(sources, records, parallel, force=False) -> None:
+    """Make C of the sources that have changed, or that cimport what has, in parts, in processes of their own."""
+    import Cython
+
+    from tools import translation
+
+    keys = {}
+    for source in sources:
+        inputs, target = cython_inputs(source), source.with_suffix(".c")
+        marks = [cold.__file__, translation.__file__] if "ops" in source.parts else []
+        key = records.key([*inputs, *marks], Cython.__version__, DIRECTIVES)
+        if records.is_unknown(target) and is_newer(target, inputs):
+            records.note(target, key)
+        if force or not records.is_fresh(target, key):
+            keys[source] = key
+    if not keys:
+        return
+    jobs = min(parallel or os.cpu_count() or 1, len(keys))
+    refused = set(keys)
+    with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
+        for made in (pool.map if pool else map)(
+            translation.translated, translation.parts(keys, jobs), repeat(DIRECTIVES)
+        ):
+            refused.difference_update(made)
+            for source in made:  # noted by parts: an interrupted build goes on where it was
+                records.note(source.with_suffix(".c"), keys[source])
+    if refused:
+        raise SystemExit(f"Cython refuses {', '.join(map(str, sorted(refused)))}")
+
+
 class LinkedBuild(build_ext):
     """Compiles all modules over all cores (or -j), each with its own flags and only if something has changed, and links them."""
 
@@ -193,7 +223,7 @@ class LinkedBuild(build_ext):
         self.cc = flags.Compiler(self.compiler.compiler_so, self.compiler.linker_so)
         sources = modules()
         try:
-            self.translate(sources)
+            translate(sources, self.records, self.parallel, self.force)
             objects = self.compile_all(sources)
         finally:
             self.records.save()
@@ -204,35 +234,6 @@ class LinkedBuild(build_ext):
             self.compiler.link_shared_object(sorted(objects), target, extra_postargs=link, build_temp=self.build_temp)
             self.records.note(target, key)
             self.records.save()
-
-    def translate(self, sources):
-        """Make C of the sources that have changed, or that cimport what has, in parts, in processes of their own."""
-        import Cython
-
-        from tools import translation
-
-        keys = {}
-        for source in sources:
-            inputs, target = cython_inputs(source), source.with_suffix(".c")
-            marks = [cold.__file__, translation.__file__] if "ops" in source.parts else []
-            key = self.records.key([*inputs, *marks], Cython.__version__, DIRECTIVES)
-            if self.records.is_unknown(target) and is_newer(target, inputs):
-                self.records.note(target, key)
-            if self.force or not self.records.is_fresh(target, key):
-                keys[source] = key
-        if not keys:
-            return
-        jobs = min(self.parallel or os.cpu_count() or 1, len(keys))
-        refused = set(keys)
-        with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
-            for made in (pool.map if pool else map)(
-                translation.translated, translation.parts(keys, jobs), repeat(DIRECTIVES)
-            ):
-                refused.difference_update(made)
-                for source in made:  # noted by parts: an interrupted build goes on where it was
-                    self.records.note(source.with_suffix(".c"), keys[source])
-        if refused:
-            raise SystemExit(f"Cython refuses {', '.join(map(str, sorted(refused)))}")
 
     def compile_all(self, sources) -> list[str]:
         """The object files of all modules, the longest compiled first."""
@@ -248,11 +249,7 @@ class LinkedBuild(build_ext):
         self.common += self.cc.of_machine(MACHINE)
         self.warnings = self.cc.taken(flags.WARNINGS)  # which make no other object
         self.common += [f"-DTFLM_CY_EMULATE_{name.upper()}" for name in EMULATE]
-        missing = [
-            name
-            for name, (machine, needed) in flags.TARGETS.items()
-            if machine == MACHINE and not self.cc.takes(needed)
-        ]
+        missing = self.cc.lacks(MACHINE)
         if missing:
             print(f"{self.cc.compile_command[0]} cannot compile kernels for {', '.join(missing)}: built without them")
         self.common += [f"-DTFLM_CY_WITHOUT_{name.upper()}" for name in missing]
@@ -309,10 +306,15 @@ def write(path: Path, text: str) -> None:
         path.write_text(text)
 
 
-def main() -> None:
-    """Write the tables, compile, link."""
+def write_tables() -> None:
+    """Those that Cython reads, or that are the same for all machines."""
     write(PACKAGE / "ops" / "index.py", operator_index())
     write(PACKAGE / "schema" / "option_slots.pxd", option_slots())
+
+
+def main() -> None:
+    """Write the tables, compile, link."""
+    write_tables()
     tables = ""
     for title, listed in (("MODULES", modules()), ("AVX2", filter(is_built_again, modules()))):
         names = "".join(f'        "{module_name(source)}",\n' for source in listed)

@@ -5,7 +5,7 @@
 
 "compiled" says: zig's clang makes an object of every C file, with the system's own headers and the flags of setup.py (without --optimize
 at -O0, which checks the same and takes a fifth of the time). Nothing is linked or run. Python's headers are this machine's, with a
-`pyconfig.h` that has the target's sizes. `python setup.py build_ext --inplace` comes first, for Cython's part.
+`pyconfig.h` that has the target's sizes. What Cython has not made yet, or made of older sources, is made first.
 """
 
 import argparse
@@ -16,10 +16,12 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools import flags, zig
+from tools.records import Records
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGETS = {  # target -> platform, as sysconfig.get_platform() says it there
@@ -101,17 +103,37 @@ def link_headers(folder: Path, target: str) -> None:
     (folder / "pyconfig.h").write_text(pyconfig(target))
 
 
+def settings(platform: str) -> dict:
+    """What setup.py defines, for a platform."""
+    os.environ["_PYTHON_HOST_PLATFORM"] = platform
+    return runpy.run_path(str(ROOT / "setup.py"), run_name="setup")
+
+
+def translate(targets: Iterable[str], jobs: int) -> None:
+    """Make C for the first time, or anew, of what the targets compile: a build here makes none for other processors."""
+    records = Records(Path("build/records.json"))
+    try:
+        for target in targets:
+            setup = settings(TARGETS[target])
+            setup["write_tables"]()
+            setup["translate"](setup["modules"](), records, jobs)
+    finally:
+        records.save()
+
+
 def sources(platform: str, compiler: flags.Compiler) -> tuple[list[tuple[str, list[str]]], list[str]]:
     """C files and the flags that each wants, as setup.py says it for a platform; the flags of all."""
-    os.environ["_PYTHON_HOST_PLATFORM"] = platform
-    setup = runpy.run_path(str(ROOT / "setup.py"), run_name="setup")
-    wanted = []
-    for source in setup["modules"]():
-        c = source.with_suffix(".c")
-        if not c.exists():
-            raise SystemExit(f"{c} is missing: python setup.py build_ext --inplace")
-        wanted.append((str(c), setup["flags_of"](source)))
-    return wanted, [*compiler.of_machine(setup["MACHINE"]), *(f"-I{folder}" for folder in setup["HEADERS"])]
+    setup = settings(platform)
+    missing = compiler.lacks(setup["MACHINE"])
+    if missing:
+        print(f"without kernels for {', '.join(missing)}:", file=sys.stderr)
+    wanted = [
+        (str(source.with_suffix(".c")), setup["flags_of"](source))
+        for source in setup["modules"]()
+        if flags.asked(source).get("target") not in missing
+    ]
+    without = [f"-DTFLM_CY_WITHOUT_{name.upper()}" for name in missing]
+    return wanted, [*compiler.of_machine(setup["MACHINE"]), *without, *(f"-I{folder}" for folder in setup["HEADERS"])]
 
 
 def check(target: str, folder: Path, optimize: bool, jobs: int) -> list[tuple[str, int, str]]:
@@ -154,6 +176,7 @@ def main(arguments=None) -> int:
     if unknown:
         parser.error(f"no such target: {', '.join(sorted(unknown))}")
     os.chdir(ROOT)
+    translate(args.targets or TARGETS, args.j)
     failed = False
     print("| target | C files | compiled | warnings |\n| --- | ---: | ---: | ---: |", flush=True)
     for target in args.targets or TARGETS:

@@ -83,6 +83,11 @@ TARGETS = {
     "neondot": ("aarch64", ["-march=armv8.2-a+dotprod"]),
     "i8mm": ("aarch64", ["-march=armv8.2-a+dotprod+i8mm"]),
 }
+# What zig takes instead: it names a processor and its features where GCC and clang name an architecture.
+SPELLINGS = {
+    "-march=armv8.2-a+dotprod": "-mcpu=generic+v8_2a+dotprod",
+    "-march=armv8.2-a+dotprod+i8mm": "-mcpu=generic+v8_2a+dotprod+i8mm",
+}
 WORDS = {"optimize": ("size", "speed", "loops"), "again": ("avx2",), "target": tuple(TARGETS)}
 
 
@@ -115,8 +120,8 @@ class Compiler:
         return " ".join([*self.compile_command, done.stdout])
 
     def taken(self, flags) -> list[str]:
-        """Return those of the flags that it takes without a word."""
-        flags = list(flags)
+        """Return those of the flags that it takes without a word, as it spells them."""
+        flags = self.spelled(flags)
         return flags if self.takes(flags) else [flag for flag in flags if self.takes([flag])]
 
     def of_machine(self, machine) -> list[str]:
@@ -127,9 +132,19 @@ class Compiler:
         """Return those of the linker's options, in groups, that it takes."""
         return [flag for group in groups if self.links(group) for flag in group]
 
+    def spelled(self, flags) -> list[str]:
+        """Return the flags; of those that it does not take the other spelling, if there is one."""
+        return [flag if flag not in SPELLINGS or self._compiles_with((flag,)) else SPELLINGS[flag] for flag in flags]
+
     def takes(self, flags) -> bool:
-        """Whether it takes all of these flags together."""
-        flags = tuple(flags)
+        """Whether it takes all of these flags together, however it spells them."""
+        return self._compiles_with(tuple(self.spelled(flags)))
+
+    def lacks(self, machine) -> list[str]:
+        """Return the instruction sets of a processor that it cannot make code for."""
+        return [name for name, (wanted, needed) in TARGETS.items() if wanted == machine and not self.takes(needed)]
+
+    def _compiles_with(self, flags) -> bool:
         if flags not in self._known:
             with tempfile.TemporaryDirectory() as folder:
                 self._known[flags] = _compiles(folder, [*self.compile_command, "-Werror", *flags])

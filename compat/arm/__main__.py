@@ -26,7 +26,10 @@ _PYTEST = "import sys, pytest; sys.executable = sys.argv.pop(1); sys.exit(pytest
 
 def parser():
     p = argparse.ArgumentParser(
-        "python -m compat.arm", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        "python -m compat.arm",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # --b is compat's
     )
     p.add_argument("--root", required=True, metavar="DIR", help="a root with Python, LiteRT and the emulator")
     p.add_argument("--cpu", help="CPUs as the emulator names them (default: cortex-a72; of 32 bits cortex-a15)")

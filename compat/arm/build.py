@@ -31,7 +31,8 @@ class BuildError(Exception):
 def build(root, jobs=1):
     """Compile the checkout below root.product."""
     if shutil.which(root.machine.compiler) is None:
-        raise BuildError(f"{root.machine.compiler} is not installed (Debian: gcc-{root.machine.triple})")
+        package = f"gcc-{root.machine.compiler.removesuffix('-gcc')}"
+        raise BuildError(f"{root.machine.compiler} is not installed (Debian: {package})")
     if sys.version_info[:2] != root.python_version():
         mine, theirs = (".".join(map(str, version)) for version in (sys.version_info[:2], root.python_version()))
         raise BuildError(f"this is Python {mine}, the root has {theirs}: setuptools can only build for its own version")

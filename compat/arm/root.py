@@ -12,7 +12,7 @@
 | `python-CPU` | written by `python`: runs the Python as on that CPU |
 
 MACHINES has the machines that there may be instead of aarch64: the build settings of the Python in `root` say which it
-is. Where there is no TensorFlow the tests can be run.
+is. What this processor runs by itself needs no emulator. Where there is no TensorFlow the tests can be run.
 """
 
 import os
@@ -26,21 +26,33 @@ OLDEST_EMULATOR = (8, 0)
 
 @dataclass(frozen=True)
 class Machine:
-    triple: str  # as compilers and Debian's packages name it
+    triple: str  # as Debian's Python names it
+    compiler: str  # its cross compiler
     name: str  # platform.machine() there
-    emulator: str
     cpu: str  # as which it is emulated unless something else is wanted
-    libraries: str = ""  # folders below root/usr/lib where the loader finds nothing by itself
-
-    @property
-    def compiler(self):
-        return f"{self.triple}-gcc"
+    emulator: str = ""
+    loader: str = ""  # below root: of a machine whose programs this processor runs
+    libraries: tuple[str, ...] = ()  # folders below root where the loader finds nothing by itself
 
 
 MACHINES = (
-    Machine("aarch64-linux-gnu", "aarch64", "qemu-aarch64", "cortex-a72"),
+    Machine("aarch64-linux-gnu", "aarch64-linux-gnu-gcc", "aarch64", "cortex-a72", "qemu-aarch64"),
     Machine(
-        "arm-linux-gnueabihf", "armv7l", "qemu-arm", "cortex-a15", "arm-linux-gnueabihf/blas:arm-linux-gnueabihf/lapack"
+        "arm-linux-gnueabihf",
+        "arm-linux-gnueabihf-gcc",
+        "armv7l",
+        "cortex-a15",
+        "qemu-arm",
+        libraries=tuple(f"usr/lib/arm-linux-gnueabihf/{name}" for name in ("blas", "lapack")),
+    ),
+    Machine(
+        "i386-linux-gnu",
+        "i686-linux-gnu-gcc",
+        "i686",
+        "i686",
+        loader="lib/ld-linux.so.2",
+        libraries=tuple(f"{name}/i386-linux-gnu" for name in ("lib", "usr/lib"))
+        + tuple(f"usr/lib/i386-linux-gnu/{name}" for name in ("blas", "lapack")),
     ),
 )
 
@@ -63,11 +75,11 @@ class Root:
             raise RootError(
                 f"{self.system / 'usr/lib'} has no build settings of {' or '.join(machine.triple for machine in MACHINES)}"
             )
-        self.emulator = self.folder / "qemu" / "usr" / "bin" / self.machine.emulator
-        for wanted in (self.emulator, self.site):
+        self.emulator = self.folder / "qemu" / "usr" / "bin" / self.machine.emulator if self.machine.emulator else None
+        for wanted in (self.emulator or self.system / self.machine.loader, self.site):
             if not wanted.exists():
                 raise RootError(f"{wanted} does not exist")
-        version = self.emulator_version()
+        version = self.emulator_version() if self.emulator else OLDEST_EMULATOR
         if version < OLDEST_EMULATOR:
             text = ".".join(map(str, version))
             raise RootError(f"{self.emulator} is version {text}; {OLDEST_EMULATOR[0]} or newer is needed")
@@ -99,9 +111,7 @@ class Root:
         """
         program = self.folder / f"python-{cpu.replace(',', '-').replace('=', '-')}"
         home, path = shlex.quote(str(self.system / "usr")), shlex.quote(f"{self.product}{os.pathsep}{self.site}")
-        command = shlex.join(
-            [str(self.emulator), *self._library_path(), "-cpu", cpu, "-L", str(self.system), str(self.interpreter)]
-        )
+        command = shlex.join([*self._started_by(cpu), str(self.interpreter)])
         enter = f"[ ! -d tflm_cy ] || cd {shlex.quote(str(self.product))} || exit"
         text = f'#!/bin/sh\n{enter}\nPYTHONHOME={home} PYTHONPATH={path} exec {command} "$@"\n'
         if not program.exists() or program.read_text() != text:
@@ -109,9 +119,13 @@ class Root:
             program.chmod(0o755)
         return program
 
-    def _library_path(self):
-        folders = [str(self.system / "usr" / "lib" / name) for name in self.machine.libraries.split(":") if name]
-        return ["-E", f"LD_LIBRARY_PATH={os.pathsep.join(folders)}"] if folders else []
+    def _started_by(self, cpu):
+        """The command in front of a program of that machine."""
+        libraries = os.pathsep.join(str(self.system / name) for name in self.machine.libraries)
+        if self.emulator is None:
+            return [str(self.system / self.machine.loader), "--library-path", libraries]
+        path = ["-E", f"LD_LIBRARY_PATH={libraries}"] if libraries else []
+        return [str(self.emulator), *path, "-cpu", cpu, "-L", str(self.system)]
 
     def run(self, arguments, cpu=None, **options):
         """subprocess.run of the Python in the copy of the checkout."""

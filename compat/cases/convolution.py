@@ -127,6 +127,22 @@ def convolution(d):
     return d.case(Model.single(d.op, inputs, [y], _VERSION[d.op], **options), feed, refused=refused)
 
 
+@cases("DEPTHWISE_CONV_2D", dtypes=("int8", "uint8"), variants=("halves, 3x3",))
+def depthwise_three_by_three(d):
+    """What TensorFlow has kernels of its own for on Arm: channels by eights, each with one window of 3x3."""
+    stride, channels = d.between(1, 2), 8 * d.channels(1, 5)
+    window = Window(d.side(3, 12), d.side(3, 12), (3, 3), (stride, stride), (1, 1), d.choice("SAME", "VALID"))
+    x, zero = d.tensor([d.between(1, 2), window.h, window.w, channels]), d.between(3, 252) if d.dtype == "uint8" else 0
+    values = d.integers(d.dtype, [1, 3, 3, channels], zero - 3, zero + 3)  # so that few sums are clamped
+    w = Tensor.constant(values, scale=d.scale(), zero_point=zero)
+    scale = np.float32(x.scale * w.scale)
+    b = Tensor.constant(d.integers("int32", [channels], -500, 500), scale=scale, zero_point=0)
+    middle = d.between(-60, 60) + (128 if d.dtype == "uint8" else 0)
+    y = d.tensor([x.shape[0], *window.output(), channels], scale=scale * 2 ** d.between(2, 5), zero_point=middle)
+    options = {**window.options(), "depth_multiplier": 1, "fused_activation_function": d.choice("NONE", d.activation())}
+    return d.case(Model.single(d.op, [x, w, b], [y], _VERSION[d.op], **options), lambda: [d.values(x)])
+
+
 @cases("TRANSPOSE_CONV", dtypes=("float32", "int8", "int16x8"), variants=("random", "special", "no bias"))
 @cases("TRANSPOSE_CONV", dtypes=("int8", "int16x8"), variants=("per channel",))
 @cases("TRANSPOSE_CONV", dtypes=("uint8", "hybrid_i8"), variants=("random",))

@@ -5,7 +5,7 @@ d.between(1, 4), d.flag(), d.choice("SAME", "VALID"), d.shape(3, 5), d.scale()
 d.rows(2, 5, 40), d.side(3, 8), d.channels(1, 9), d.width(1, 40)     sizes that benchmarks draw larger
 x = d.tensor([2, 3])                  a tensor of d.dtype, with random quantization when the type is quantized
 d.values(x)                           values over the type's whole range; `special` ones in the variant of that name
-                                      (in the variant "halves" scales are powers of two: many results lie between two steps)
+                                      (in variants named "halves" scales are powers of two: many results lie between two steps)
 d.case(model, lambda: [d.values(x)])  the case; the function is called once per invoke
 """
 
@@ -95,7 +95,7 @@ class Draw:
 
     def scale(self, low=0.002, high=0.05):
         scale = self.uniform(low, high)
-        return np.float32(2.0 ** np.rint(np.log2(scale))) if self.variant == "halves" else scale
+        return np.float32(2.0 ** np.rint(np.log2(scale))) if self.variant.startswith("halves") else scale
 
     def activation(self):
         return self.choice(*ACTIVATIONS)

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from compat.arm.__main__ import main, side_options, split_cpus
+from compat.arm.__main__ import main, parser, side_options, split_cpus
 from compat.arm.build import build_environment
 from compat.arm.instructions import Log, ranges
 from compat.arm.root import Root, RootError
@@ -83,6 +83,10 @@ def test_sides_run_in_the_root_unless_told_otherwise(folder):
     assert side_options(root, "max", [])[1] == "tensorflow"
 
 
+def test_sides_are_options_of_compat():
+    assert parser().parse_known_args(["--root", "R", "--b", "tflm_cy:AUTO"])[1] == ["--b", "tflm_cy:AUTO"]
+
+
 def test_tests_start_their_children_in_the_emulator(folder, capfd):
     assert main(["--root", str(folder), "--no-build", "--run", "tests/simd"]) == 0
     assert capfd.readouterr().out.split()[-3:] == [str(Root(folder).python("cortex-a72")), "-q", "tests/simd"]
@@ -109,6 +113,24 @@ def test_a_root_of_32_bits(folder):
     shown = root.run(["-c", "pass"], capture_output=True, text=True, check=True).stdout.split()
     libraries = root.system / "usr/lib/arm-linux-gnueabihf"
     assert shown[:4] == ["-E", f"LD_LIBRARY_PATH={libraries / 'blas'}:{libraries / 'lapack'}", "-cpu", "cortex-a15"]
+
+
+def test_a_root_that_this_processor_runs(folder):
+    """No emulator: the root's own loader starts its Python."""
+    settings = folder / "root/usr/lib/python3.11"
+    (settings / "_sysconfigdata__aarch64-linux-gnu.py").rename(settings / "_sysconfigdata__i386-linux-gnu.py")
+    with pytest.raises(RootError, match=r"ld-linux\.so\.2 does not exist"):
+        Root(folder)
+    loader = folder / "root/lib/ld-linux.so.2"
+    loader.parent.mkdir()
+    loader.write_text('#!/bin/sh\necho "$@"\n')
+    loader.chmod(0o755)
+    root = Root(folder)
+    assert build_environment(root)["CC"] == "i686-linux-gnu-gcc"
+    shown = root.run(["-c", "pass"], capture_output=True, text=True, check=True).stdout.split()
+    assert shown[0] == "--library-path"
+    assert f"{root.system}/usr/lib/i386-linux-gnu" in shown[1].split(os.pathsep)
+    assert shown[2:] == [str(root.interpreter), "-c", "pass"]
 
 
 def test_outcomes_of_an_emulated_cpu_are_kept_apart(monkeypatch, tmp_path):

@@ -49,3 +49,16 @@ def test_a_linker_is_asked(compiler):
 
 def test_objects_of_another_compiler_are_others(compiler):
     assert compiler.identity != flags.Compiler([*compiler.compile_command, "-O1"], []).identity
+
+
+def test_a_compiler_that_spells_a_flag_otherwise(tmp_path):
+    """As zig does, which names no architecture."""
+    script = tmp_path / "cc"
+    script.write_text('#!/bin/sh\ncase "$*" in *-march=*) exit 1;; esac\n')
+    script.chmod(0o755)
+    zig = flags.Compiler([str(script)], [])
+    asked = ["-O3", "-march=armv8.2-a+dotprod"]
+    assert zig.takes(asked)
+    assert zig.taken(asked) == ["-O3", "-mcpu=generic+v8_2a+dotprod"]
+    assert zig.lacks("aarch64") == []
+    assert flags.Compiler(["false"], []).lacks("aarch64") == ["neon", "neondot", "i8mm"]

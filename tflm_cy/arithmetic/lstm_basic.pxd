@@ -13,6 +13,7 @@ from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_product_f32
 from tflm_cy.arithmetic.fixed_point cimport ACT_TANH, clamp_f32, round_shift
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Factor
 from tflm_cy.arithmetic.optimized.product_pairs cimport subtract_pairs
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
@@ -89,7 +90,7 @@ cdef inline void basic_lstm_u8(
         zero = <uint32_t>sum_values(row, depth) * <uint32_t>w_zero_point
         memset(sums, 0, n * sizeof(int64_t))
         accumulate_one(row, w, n, depth, depth, LONGEST_8BIT, sums)
-        if in_pairs:
+        if AARCH64 and in_pairs:
             subtract_pairs(row, 128, w, n, depth, depth, w_zero_point, sums)
         for i in range(n):
             total = <uint32_t>bias[i] + <uint32_t>sums[i] - zero

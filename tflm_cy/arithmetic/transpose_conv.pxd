@@ -12,7 +12,7 @@ Source: LiteRT:tflite/kernels/internal/reference/{transpose_conv.h,integer_ops/t
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
-from tflm_cy.arithmetic.machine cimport plus_product
+from tflm_cy.arithmetic.machine cimport AARCH64, plus_product
 from tflm_cy.arithmetic.optimized.product_pairs cimport subtract_pairs
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
@@ -109,7 +109,7 @@ cdef inline void transpose_conv_quantized(
                     shift_values(x + runs[r].x, g.ic, x_zero_point, pixel)
                     accumulate_one(pixel, w + runs[r].k, g.oc, depth, g.ic, out.longest, sums)
                     subtract_weight_zero(pixel, g.ic, w_zero_point, g.oc, sums)
-                    if in_pairs:
+                    if AARCH64 and in_pairs:
                         subtract_pairs(pixel, x_zero_point, w + runs[r].k, g.oc, g.ic, depth, w_zero_point, sums)
                 head = left if left < g.oc else g.oc
                 rescale_sums(sums, out, head, y)

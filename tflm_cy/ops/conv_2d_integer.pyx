@@ -39,7 +39,6 @@ cdef struct IntegerConv:
     ConvI8 fast                  # with a vector kernel
     LateRequantize requantize
     ColumnsI16 wide              # with a vector kernel for int16
-    bint in_pairs                # optimized/product_pairs.pxd
 
 
 cdef int prepare_integer(Context context, Node* node, const Conv* c, int activation, bint narrow_bias) except -1:
@@ -50,6 +49,7 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
     cdef Tensor* y = context.output(node, 0)
     cdef Multipliers multipliers
     cdef ptrdiff_t up = 0
+    cdef bint in_pairs = False
     node.data = op
     op.c = c[0]
     if x.type != UINT8:
@@ -67,13 +67,13 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
         up = op.c.shape.oc
         if gemm_rounding(op.c.shape.oc, op.c.shape.batches * op.c.shape.oh * op.c.shape.ow, op.c.depth, x.type != INT16) == ONCE:
             up = ROUND_ONCE
-            op.in_pairs = x.type != INT16 and wraps_in_pairs(
+            in_pairs = x.type != INT16 and wraps_in_pairs(
                 op.c.shape.oc, op.c.depth, weight_bytes(context, w, &op.c.weights) if is_constant(w) else NULL, x.type == UINT8,
                 w.zero_point if x.type == UINT8 else 0)
     plan_rescale(
         context, x, w, b, y, activation, op.c.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, &multipliers, "CONV_2D")
     # TFLM's plans may lay the output over the image, which the vector kernel does not permit (ops/overlaps.py)
-    if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and not op.in_pairs and ready_fixed(
+    if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and not in_pairs and ready_fixed(
             context, &op.fast, &op.requantize, &op.c.shape, x, w.zero_point if x.type == UINT8 else 0, weight_bytes(context, w, &op.c.weights),
             op.c.depth, b, &op.rescale, &multipliers):
         node.invoke = convolve_gemm_i8
@@ -84,6 +84,8 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
     if x.type != INT16 and node.arithmetic != MICRO:
         prepare_bias(context, b, op.c.shape.oc, &op.c.bias)
     pad_filter(context, w, &op.c)
+    if in_pairs:
+        return share_pairs(context, node, op, w)
     op.patches = context.request_scratch(2 * sizeof(int16_t) * op.c.shape.row)
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.c.shape.oc)
     node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
@@ -130,15 +132,48 @@ cdef void gemm_i8_range(Context context, Node* node, int64_t first, int64_t end,
         context, &op.fast, &op.requantize, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
+cdef int share_pairs(Context context, Node* node, IntegerConv* op, const Tensor* w) except -1:
+    """Products that wrap around in pairs (optimized/product_pairs.pxd), shared where the operands that are packed are constant."""
+    cdef const ConvShape* g = &op.c.shape
+    cdef int64_t positions = g.batches * g.oh * g.ow
+    op.patches = context.request_scratch(context.for_all_workers(sizeof(int16_t) * g.row))
+    op.sums = context.request_scratch(context.for_all_workers(sizeof(int64_t) * g.oc))
+    node.invoke = convolve_pairs
+    if is_constant(w) and op.c.bias.values != NULL:
+        op.rescale.bias = <const int64_t*>op.c.bias.values
+        context.parallelize(node, pairs_range, position_space(positions, 1, 0), positions * g.oc * (0.3 * op.c.depth + 1))
+    return 0
+
+
+cdef int convolve_pairs(Context context, Node* node) noexcept nogil:
+    cdef IntegerConv* op = <IntegerConv*>node.data
+    cdef const ConvShape* g = &op.c.shape
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), g.oc, &op.c.bias)
+    pairs_range(context, node, 0, g.batches * g.oh * g.ow, 0)
+    return 0
+
+
+cdef void pairs_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some output positions of images of bytes."""
+    cdef IntegerConv* op = <IntegerConv*>node.data
+    cdef const ConvShape* g = &op.c.shape
+    cdef const Tensor* x = context.input(node, 0)
+    cdef const Tensor* w = context.input(node, 1)
+    cdef const uint8_t* weights = weight_bytes(context, w, &op.c.weights)
+    cdef int16_t* patches = <int16_t*>context.worker_scratch(op.patches, sizeof(int16_t) * g.row, worker)
+    cdef int64_t* sums = <int64_t*>context.worker_scratch(op.sums, sizeof(int64_t) * g.oc, worker)
+    cdef void* y = context.output(node, 0).data
+    if x.type == INT8:
+        conv_in_pairs(
+            g, <const int8_t*>x.data, x.zero_point, <const int8_t*>weights, 0, &op.rescale, patches, sums, <int8_t*>y, first, end)
+    else:
+        conv_in_pairs(g, <const uint8_t*>x.data, x.zero_point, weights, w.zero_point, &op.rescale, patches, sums, <uint8_t*>y, first, end)
+
+
 cdef int convolve_s8(Context context, Node* node) noexcept nogil:
     cdef IntegerConv* op = <IntegerConv*>node.data
     cdef Tensor* x = context.input(node, 0)
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.c.shape.oc, &op.c.bias)
-    if op.in_pairs:
-        conv_in_pairs(
-            &op.c.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>weight_bytes(context, context.input(node, 1), &op.c.weights), 0,
-            &op.rescale, <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums), <int8_t*>context.output(node, 0).data)
-        return 0
     conv_quantized(
         &op.c.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>weight_bytes(context, context.input(node, 1), &op.c.weights), 0,
         &op.rescale, <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums),
@@ -152,11 +187,6 @@ cdef int convolve_u8(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.c.shape.oc, &op.c.bias)
-    if op.in_pairs:
-        conv_in_pairs(
-            &op.c.shape, <const uint8_t*>x.data, x.zero_point, weight_bytes(context, w, &op.c.weights), w.zero_point, &op.rescale,
-            <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums), <uint8_t*>context.output(node, 0).data)
-        return 0
     conv_quantized(
         &op.c.shape, <const uint8_t*>x.data, x.zero_point, weight_bytes(context, w, &op.c.weights), w.zero_point, &op.rescale,
         <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums), <uint8_t*>context.output(node, 0).data,

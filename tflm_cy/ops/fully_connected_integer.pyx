@@ -215,9 +215,13 @@ cdef int choose_kernel(Context context, Node* node, IntegerMatrix* op, const Int
     cdef bint may_be_fast = node.arithmetic != MICRO and is_constant(w)
     if t.gemm and not t.both_16 and gemm_rounding(op.m.rows, op.m.batches, op.m.depth, True) == ONCE and wraps_in_pairs(
             op.m.rows, op.m.depth, weight_bytes(context, w, &op.weights) if is_constant(w) else NULL, t.is_unsigned, op.w_zero_point):
-        op.shifted = context.request_scratch(2 * op.m.depth + 2)
-        op.sums = context.request_scratch(8 * op.m.rows + 8)
+        op.shifted = context.request_scratch(context.for_all_workers(2 * op.m.depth + 2))
+        op.sums = context.request_scratch(context.for_all_workers(8 * op.m.rows + 8))
         node.invoke = fully_connected_in_pairs
+        if is_constant(w) and op.bias.values != NULL:
+            op.rescale.bias = <const int64_t*>op.bias.values
+            context.parallelize(
+                node, pairs_range, iteration_space(op.m.batches, 1), <double>op.m.batches * op.m.rows * (0.3 * op.m.depth + 1))
         return 0
     if may_be_fast and t.natural and y_type != INT16 and ready_gemm_i8(context, op, x, w):
         node.invoke = fully_connected_gemm_i8
@@ -433,18 +437,24 @@ cdef int fully_connected_u8(Context context, Node* node) noexcept nogil:
 
 
 cdef int fully_connected_in_pairs(Context context, Node* node) noexcept nogil:
-    """Bytes of weights and values, to outputs of any type."""
+    cdef IntegerMatrix* op = <IntegerMatrix*>node.data
+    read_rescale(context, node, op)
+    pairs_range(context, node, 0, op.m.batches, 0)
+    return 0
+
+
+cdef void pairs_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some rows of bytes, times bytes, to outputs of any type."""
     cdef IntegerMatrix* op = <IntegerMatrix*>node.data
     cdef const char* x = <const char*>context.input(node, 0).data
     cdef const uint8_t* w = <const uint8_t*>weight_bytes(context, context.input(node, 1), &op.weights)
     cdef Tensor* y = context.output(node, 0)
-    cdef int16_t* shifted = <int16_t*>context.scratch(op.shifted)
-    cdef int64_t* sums = <int64_t*>context.scratch(op.sums)
+    cdef int16_t* shifted = <int16_t*>context.worker_scratch(op.shifted, 2 * op.m.depth + 2, worker)
+    cdef int64_t* sums = <int64_t*>context.worker_scratch(op.sums, 8 * op.m.rows + 8, worker)
     cdef ptrdiff_t rows = op.m.rows
     cdef ptrdiff_t depth = op.m.depth
     cdef ptrdiff_t b
-    read_rescale(context, node, op)
-    for b in range(op.m.batches):
+    for b in range(first, end):
         if y.type == INT8:
             row_sums_in_pairs(
                 <const int8_t*>x + b * depth, op.x_zero_point, <const int8_t*>w, op.w_zero_point, rows, depth, op.rescale.longest, shifted, sums)
@@ -456,7 +466,6 @@ cdef int fully_connected_in_pairs(Context context, Node* node) noexcept nogil:
             rescale_double(sums, &op.rescale, rows, <uint8_t*>y.data + b * rows)
         else:
             rescale_double(sums, &op.rescale, rows, <int16_t*>y.data + b * rows)
-    return 0
 
 
 cdef int fully_connected_bytes_to_16(Context context, Node* node) noexcept nogil:

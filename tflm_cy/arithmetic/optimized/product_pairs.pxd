@@ -77,14 +77,13 @@ cdef inline void row_sums_in_pairs(
 
 cdef inline void conv_in_pairs(
     const ConvShape* g, const activation* x, int32_t x_zero_point, const weight8* w, int32_t w_zero_point, const Rescale* out,
-    int16_t* patches, int64_t* sums, activation* y,
+    int16_t* patches, int64_t* sums, activation* y, int64_t first, int64_t end,
 ) noexcept nogil:
-    """conv.conv_quantized of one group; taps outside of the image are zero points."""
-    cdef ptrdiff_t n, position
-    for n in range(g.batches):
-        for position in range(g.oh * g.ow):
-            position_sums(g, x, x_zero_point, w, w_zero_point, out.longest, position, 1, patches, sums)
-            subtract_pairs(patches, x_zero_point, w, g.oc, g.kh * g.kw * g.group_ic, g.row, w_zero_point, sums)
-            rescale_sums(sums, out, g.oc, y)
-            y += g.oc
-        x += g.ih * g.iw * g.ic
+    """conv.conv_quantized of one group, the positions first to end of all images; taps outside of the image are zero points."""
+    cdef ptrdiff_t image = g.oh * g.ow
+    cdef int64_t at
+    for at in range(first, end):
+        position_sums(
+            g, x + at / image * (g.ih * g.iw * g.ic), x_zero_point, w, w_zero_point, out.longest, at % image, 1, patches, sums)
+        subtract_pairs(patches, x_zero_point, w, g.oc, g.kh * g.kw * g.group_ic, g.row, w_zero_point, sums)
+        rescale_sums(sums, out, g.oc, y + at * g.oc)
