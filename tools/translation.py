@@ -106,7 +106,7 @@ def _translate(context: Context, source: Path, directives: dict) -> None:
 
 
 def _is_documented(source: Path) -> bool:
-    """Whether the library keeps docstrings: inside of the engine they would make it larger for nobody, who wants to know them reads the source."""
+    """Whether the library keeps docstrings. Inside of the engine they would make it larger for nobody: who wants them reads the source."""
     return not {"ops", "simd", "schema", "threads", "graph"} & set(source.parts) or "passes" in source.parts
 
 

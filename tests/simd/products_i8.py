@@ -188,7 +188,9 @@ def draw_matrix(rng, dtype):
         int(rng.choice(sizes)) for sizes in ([1, 1, 2, 3, 5, 16, 17, 40], [*CHANNELS, 300, 640], [*CHANNELS, 300])
     )
     w = weights(rng, dtype, [n, k], n, 0)
-    if dtype != "uint8" and n > 1 and rng.random() < 0.4:  # two to a byte; XNNPACK wants an even number in a row, and a scale for each
+    if (
+        dtype != "uint8" and n > 1 and rng.random() < 0.4
+    ):  # two to a byte; XNNPACK wants an even number in a row, and a scale for each
         k += k % 2
         data = rng.choice([-8, 7], [n, k]) if rng.random() < 0.2 else rng.integers(-8, 8, [n, k])
         scales = rng.uniform(0.001, 0.02, n).astype(np.float32).tolist()

@@ -11,10 +11,9 @@ ordered map: a NaN is the smallest value so far, and when the first value is one
 Source: LiteRT:tflite/kernels/{reverse_sequence,dynamic_update_slice,sparse_to_dense,dilate,unique}.cc.
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
-from tflm_cy.arithmetic.unique cimport fill_keys
+from tflm_cy.arithmetic.unique cimport fill_keys, number_values
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -449,51 +448,24 @@ cdef int64_t keys_of(const Tensor* x, int64_t* keys) noexcept nogil:
 
 cdef int unique(Context context, Node* node) noexcept nogil:
     cdef const Table* table = <const Table*>node.data
-    cdef int32_t* numbers = <int32_t*>context.scratch(table.numbers)  # 1 + which of the values in y; 0: free
-    cdef int64_t* keys = <int64_t*>context.scratch(table.keys)        # those of y's values move to the front
-    cdef int32_t* firsts = <int32_t*>context.scratch(table.firsts)    # where in x they are
+    cdef int32_t* numbers = <int32_t*>context.scratch(table.numbers)
+    cdef int64_t* keys = <int64_t*>context.scratch(table.keys)
+    cdef int32_t* firsts = <int32_t*>context.scratch(table.firsts)
     cdef const Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef Tensor* indices = context.output(node, 1)
-    cdef const float* values = <const float*>x.data
-    cdef int32_t smallest = 0, found = 0                              # of y's values, with NaN only; how many there are
     cdef int64_t size = type_size(x.type)
-    cdef bint nan = keys_of(x, keys) > 0
-    cdef int64_t i, key
-    cdef int32_t number
-    cdef uint64_t slot
-    memset(numbers, 0, 4 * (table.mask + 1))
-    for i in range(x.dims[0]):
-        key = keys[i]
-        if nan and i > 0 and (values[i] != values[i] or values[0] != values[0]):
-            write_index(indices, i, smallest)
-            continue
-        slot = (<uint64_t>key * <uint64_t>0x9E3779B97F4A7C15 >> 29) & table.mask
-        number = numbers[slot] - 1
-        while number >= 0 and keys[number] != key:
-            slot = (slot + 1) & table.mask
-            number = numbers[slot] - 1
-        if number < 0:
-            number = found
-            found += 1
-            numbers[slot] = found
-            keys[number] = key
-            firsts[number] = <int32_t>i
-            if nan and values[i] < values[firsts[smallest]]:
-                smallest = number
-        write_index(indices, i, number)
+    cdef const float* values = <const float*>x.data if keys_of(x, keys) > 0 else NULL
+    cdef int32_t found, i
+    if indices.type == INT32:
+        found = number_values(keys, x.dims[0], values, table.mask, numbers, firsts, <int32_t*>indices.data)
+    else:
+        found = number_values(keys, x.dims[0], values, table.mask, numbers, firsts, <int64_t*>indices.data)
     if context.resize(y, 1, &found) != 0:
         return -1
     for i in range(found):
         copy_bytes(<char*>y.data + i * size, <const char*>x.data + firsts[i] * size, size)
     return 0
-
-
-cdef void write_index(Tensor* indices, int64_t i, int64_t value) noexcept nogil:
-    if indices.type == INT32:
-        (<int32_t*>indices.data)[i] = <int32_t>value
-    else:
-        (<int64_t*>indices.data)[i] = value
 
 
 OPERATORS = {

@@ -26,7 +26,6 @@ from tflm_cy.graph.tensor cimport (
     FLOAT32, INT2, INT4, INT8, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.densify cimport dense_constant
-from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.kernels.batched_i8 cimport Batched8, multiply_batch8, plan_batched_i8
 from tflm_cy.ops.kernels.row_bands cimport band_begin, count_bands
