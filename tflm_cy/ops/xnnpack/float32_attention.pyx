@@ -29,6 +29,7 @@ from tflm_cy.schema.table cimport Vector, table_vector
 from tflm_cy.graph.refusal import OwnRefusalError
 
 cdef str NAME = "odml.scaled_dot_product_attention"
+cdef str WANTED = f"{NAME} wants FLOAT32 values in four dimensions"
 
 cdef struct AttentionNode:
     Attention attention
@@ -39,12 +40,12 @@ cdef bint see_operand(Context context, Node* node, int i, Tensor* seen) except? 
     """The four dimensions that XNNPACK sees of an operand; False where it has others."""
     cdef const Tensor* x = context.input(node, i)
     if x == NULL or x.type != FLOAT32 or x.rank == 0:
-        raise ValueError(f"{NAME}: input {i} is not FLOAT32 values in four dimensions")
+        raise ValueError(WANTED)
     seen[0] = x[0]
     seen.rank = 4
     read_sides(context, x, seen.dims)
     if seen.dims[1] == 0 or seen.dims[2] == 0 or (seen.dims[3] == 0 and (i < 2 or x.rank == 4)):
-        raise ValueError(f"{NAME}: input {i} has the shape {shape_of(x)}, wanted are FLOAT32 values in four dimensions")
+        raise ValueError(WANTED)
     return x.rank == 4
 
 
@@ -142,14 +143,14 @@ cdef int prepare(Context context, Node* node) except -1:
         fits = see_operand(context, node, i, &seen[i]) and fits
     shapes = partition_in_preparation(<Subgraph>context).first_shapes
     if not fits and node.index not in shapes:
-        raise ValueError(f"{NAME} wants four dimensions")
+        raise ValueError(WANTED)
     first = shapes.setdefault(node.index, (shape_of(&seen[0]), shape_of(&seen[1])))
     equal = first[0][2] == first[1][2] > 1
     set_shapes(a, &seen[0], &seen[1], &seen[2], context.input(node, 3) if node.input_count > 3 else NULL, equal)
     dims[:] = [<int32_t>a.batches, <int32_t>a.queries, <int32_t>a.heads, <int32_t>a.depth]
     context.set_shape(y, 4, dims)
     if not fits:
-        raise OwnRefusalError(f"{NAME} wants four dimensions")
+        raise OwnRefusalError(WANTED)
     if count(y) == 0:
         return elide(node)
     set_attributes(context, node, a, first[0][3])
