@@ -1,4 +1,4 @@
-"""Refusals of their own kinds: by an operator only when it runs, as TensorFlow's kernels that look then; of memory."""
+"""Refusals of their own kinds: by an operator only when it runs; of memory."""
 
 
 class LateRefusalError(ValueError):
@@ -10,7 +10,7 @@ class OwnRefusalError(LateRefusalError):
 
 
 class ShapedRefusalError(ValueError):
-    """Raised in prepare, when outputs have their shapes: those of another one have no memory."""
+    """Outputs have new shapes, and no memory."""
 
 
 class OutOfMemoryError(RuntimeError, MemoryError):
