@@ -43,8 +43,8 @@ def multiplies_nothing(case):
     """
     for model, graph, node in _nodes(case, "REDUCE_PROD"):
         axes, shape = _axes(model, graph, node), _shape(graph["tensors"][node["inputs"][0]])
-        fed = [list(a.shape) for feed in (*case.feeds, case.before or ()) for a in feed if a.ndim == len(shape)]
-        if axes and any(all(s[a] == 1 for a in axes) for s in (shape, *fed)):
+        fed = [list(a.shape) for feed in (*case.feeds, case.before or ()) for a in feed]
+        if axes and any(all(s[a] == 1 for a in axes if a < len(s)) for s in (shape, *fed)):
             return True
     return False
 

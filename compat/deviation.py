@@ -18,6 +18,7 @@ class Deviation:
     modes: tuple = ()
     text: str = "*"  # of the case
     cause: Callable | None = None  # what must be true of the case (`causes`)
+    computed_by: str = ""  # the operator that an output that differs depends on
 
     def fits(self, case_id, difference, mode, case):
         return (
@@ -25,6 +26,7 @@ class Deviation:
             and fnmatchcase(case.text, literal_brackets(self.text))
             and fnmatchcase(case_id, literal_brackets(self.cases))
             and any(fnmatchcase(text, literal_brackets(self.difference)) for text in _told(difference, case))
+            and (not self.computed_by or _is_computed_by(self.computed_by, difference, case))
             and (self.cause is None or self.cause(case))
         )
 
@@ -33,20 +35,20 @@ def _told(difference, case):
     """A difference, and of a program how the case that it is made of would tell it: of the operator's first output, where it is an output
     that the operator computes."""
     yield difference
-    read = _READ.match(difference) if case.program else None
-    if read and _computes(case, int(read[1])):
-        yield f"invoke 0, output 0: {difference[read.end() :]}"
+    if case.program and (case.op == "GRAPH" or _is_computed_by(case.op, difference, case)):
+        read = _READ.match(difference)
+        yield f"invoke 0, output 0: {difference[read.end() :]}" if read else difference
 
 
-def _computes(case, output):
-    """Whether an output of the main graph depends on a node of the case's operator, or the case is a graph of several."""
-    model = read_model(case.model)
+def _is_computed_by(operator, difference, case):
+    """Whether the output of the main graph that differs depends on a node of an operator."""
+    read, model = _READ.match(difference), read_model(case.model)
     graph = model["subgraphs"][0]
-    wanted, found = {int(t) for t in graph["outputs"][output : output + 1]}, case.op == "GRAPH"
+    wanted, found = {int(t) for t in graph["outputs"][int(read[1]) :][:1]} if read else set(), False
     for node in reversed(graph["operators"]):
         if wanted.intersection(map(int, node["outputs"])):
             wanted.update(map(int, node["inputs"]))
-            found = found or operator_name(model, node) == case.op
+            found = found or operator_name(model, node) == operator
     return found
 
 

@@ -9,6 +9,7 @@ that is there. Keep them narrow: an entry that fits too much hides faults.
 from .causes import has_no_images, multiplies_nothing, multiplies_otherwise, multiplies_too_little
 from .deviation import Deviation
 from .odd_files import ODD_FILES
+from .other_ranks import OTHER_RANKS
 from .out_of_shape import OUT_OF_SHAPE
 from .refused_programs import REFUSED_PROGRAMS
 
@@ -354,6 +355,7 @@ DEVIATIONS = (
         "fewer reference values than values are refused; TensorFlow reads what lies behind them",
     ),
     *ODD_FILES,
+    *OTHER_RANKS,
     *OUT_OF_SHAPE,
     *REFUSED_PROGRAMS,
 )

@@ -12,8 +12,6 @@ from .causes import (
     has_no_images,
     lacks_room_for_sums,
     makes_of_nothing,
-    reduces_axes_outside,
-    slices_another_rank,
 )
 from .deviation import Deviation
 
@@ -21,51 +19,6 @@ DEFAULT = ("AUTO", "BUILTIN")
 NOT_REFERENCE = (*DEFAULT, "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 
 OUT_OF_SHAPE = (
-    # ---- inputs of another rank than the one at which the delegate has taken their nodes
-    *(
-        Deviation(
-            f"*, {kind}rank: *#*",
-            f"*ok  <>  raised RuntimeError in invoke: {text}*",
-            "an input of another rank is refused when it is reached; TensorFlow's delegate takes four of the dimensions that there are or "
-            "were, and may read what is not the tensor's",
-            DEFAULT,
-        )
-        for kind in ("", "to ")
-        for text in (
-            "* wants * dimensions, the input has the shape ",
-            "the permutation must be ",
-            "NumDimensions(input) != 4",
-            "FULLY_CONNECTED: ",
-            "CONCATENATION: ",
-        )
-    ),
-    Deviation(
-        "*rank: *#*",
-        "*",
-        "a slice of another rank is refused when it is reached, or has the shape of its begin and size; TensorFlow keeps the shape that "
-        "the file gives, and reads begins and sizes that are not there",
-        cause=slices_another_rank,
-    ),
-    Deviation(
-        "*rank: *#*",
-        "*ok  <>  raised RuntimeError in invoke: *: axis * of an input of rank * is out of range*",
-        "an axis outside is refused; TensorFlow's delegate adds the rank to a negative one twice, and leaves outputs unwritten",
-        DEFAULT,
-    ),
-    Deviation(
-        "*rank: *#*",
-        "invoke ?, output ?: *",
-        "a mean over an axis outside is zeros, as the reference's; TensorFlow's optimized kernel leaves its output unwritten",
-        ("AUTO", "BUILTIN", "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
-        cause=reduces_axes_outside,
-    ),
-    Deviation(
-        "GRAPH/*, *rank: *#*",
-        "delegate node*",
-        "an image of fewer dimensions is not taken; TensorFlow's delegate looks at dimensions that are not there",
-        DEFAULT,
-        "*SPACE_TO_DEPTH(*",
-    ),
     # ---- `python -m compat --placeholders`: in shapes that do not belong together, where TensorFlow runs
     *(
         Deviation(f"{cases}, *#*", f"ok  <>  raised RuntimeError in invoke: {text}*", f"{reason} at a placeholder")
@@ -169,6 +122,7 @@ OUT_OF_SHAPE = (
         "TensorFlow's optimized kernel reads what lies behind them",
         NOT_REFERENCE,
         cause=gives_more_than_the_image,
+        computed_by="TRANSPOSE_CONV",
     ),
     *(
         Deviation(

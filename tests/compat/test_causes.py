@@ -5,7 +5,18 @@ import pytest
 
 from compat.builder import Model, Tensor
 from compat.case import Case
-from compat.causes import assigns_another_shape, lacks_room_for_sums, makes_of_nothing, multiplies_nothing
+from compat.causes import (
+    assigns_another_shape,
+    has_few_dilations,
+    has_more_than_six_dimensions,
+    lacks_room_for_sums,
+    makes_of_nothing,
+    multiplies_nothing,
+    overwrites_what_is_read_again,
+    transforms_signs,
+    unpacks_constants,
+)
+from compat.deviation import Deviation
 
 
 def reduced(op, held, fed, axes, kept=None, dtype="int8"):
@@ -65,3 +76,62 @@ def test_what_is_assigned_has_another_shape(held, wanted):
     graph.op("READ_VARIABLE", [handle], [y])
     feeds = [[np.zeros([2, 3], np.float32)]]
     assert assigns_another_shape(Case("GRAPH", "float32", "by hand", 0, model.to_bytes(), feeds)) == wanted
+
+
+def graph_of(*nodes, inputs, outputs):
+    """A case of (operator, operands, result, options) in order; the numbers of tensors name them."""
+    model = Model()
+    graph = model.subgraph()
+    for op, operands, result, options in nodes:
+        graph.op(op, operands, [result], **options)
+    graph.inputs, graph.outputs = inputs, outputs
+    return Case("GRAPH", "float32", "by hand", 0, model.to_bytes(), [[np.zeros([2, 8], np.float32)]])
+
+
+@pytest.mark.parametrize("again, wanted", [(True, True), (False, False)])
+def test_a_view_is_overwritten_where_another_one_is_read_later(again, wanted):
+    """LOGISTIC -> RESHAPE -> RESHAPE -> MUL, and a RESHAPE of the first view behind it or in front of it."""
+    x, a, b, c, y, z = (Tensor([2, 8], "float32") for _ in range(6))
+    late = ("RESHAPE", [b], z, {"new_shape": [2, 8]})
+    nodes = [
+        ("LOGISTIC", [x], a, {}),
+        ("RESHAPE", [a], b, {"new_shape": [2, 8]}),
+        ("RESHAPE", [b], c, {"new_shape": [2, 8]}),
+        ("MUL", [c, Tensor.constant(np.ones(1, np.float32))], y, {}),
+    ]
+    nodes.append(late) if again else nodes.append(("NEG", [y], z, {}))
+    tail = Tensor([2, 8], "float32")
+    nodes.append(("ABS", [y], tail, {}))
+    case = graph_of(*nodes, inputs=[x], outputs=[z, tail])
+    assert overwrites_what_is_read_again(case) == wanted
+
+
+def test_signs_that_are_transformed():
+    x, s, y = Tensor([8, 8], "float32"), Tensor([8, 8], "float32"), Tensor([8, 5], "complex64")
+    size = Tensor.constant(np.array([8, 8], np.int32))
+    assert transforms_signs(graph_of(("SIGN", [x], s, {}), ("RFFT2D", [s, size], y, {}), inputs=[x], outputs=[y]))
+    assert not transforms_signs(graph_of(("SIN", [x], s, {}), ("RFFT2D", [s, size], y, {}), inputs=[x], outputs=[y]))
+
+
+def test_constants_that_are_unpacked():
+    x, y = Tensor([2, 8], "float16"), Tensor([2, 8], "float32")
+    constant = Tensor.constant(np.ones([2, 8], np.float16))
+    assert unpacks_constants(graph_of(("DEQUANTIZE", [constant], y, {}), inputs=[], outputs=[y]))
+    assert not unpacks_constants(graph_of(("DEQUANTIZE", [x], y, {}), inputs=[x], outputs=[y]))
+
+
+@pytest.mark.parametrize("kind, wanted", [("rank", True), ("taller", False)])
+def test_what_a_program_resizes_to(kind, wanted):
+    x, y = Tensor([1] * 6, "float32"), Tensor([1] * 6, "float32")
+    case = graph_of(("ABS", [x], y, {}), inputs=[x], outputs=[y])
+    case.feeds[0][0] = np.zeros([1] * 6, np.float32)
+    case.program = (("resize_tensor_input", 0, kind),)
+    assert has_more_than_six_dimensions(case) == has_few_dilations(case) == wanted
+
+
+def test_an_output_that_differs_is_computed_by_an_operator():
+    x, a, b = (Tensor([2, 8], "float32") for _ in range(3))
+    case = graph_of(("SIN", [x], a, {}), ("COS", [a], b, {}), inputs=[x], outputs=[a, b])
+    entry = Deviation("*", "invoke ?, output ?: *", "", computed_by="COS")
+    assert entry.fits("GRAPH/float32/by hand#0", "invoke 0, output 1: 3 <> 4", "AUTO", case)
+    assert not entry.fits("GRAPH/float32/by hand#0", "invoke 0, output 0: 3 <> 4", "AUTO", case)

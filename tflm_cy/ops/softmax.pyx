@@ -93,6 +93,8 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
         expect_output(y, 1.0 / 32768, 0.001 / 32768, 0)
         if x.zero_point != 0:
             raise ValueError(f"input->params.zero_point != 0 ({x.zero_point} != 0)")
+        if x.rank > 4 and node.arithmetic != MICRO:
+            raise LateRefusalError("Only 1D, 2D, 3D and 4D tensors supported for int16 input with int16 output")
         m = quantize_multiplier(<double><float>(x.scale * s.beta) / (10.0 / 65535.0))
         s.tables.value, s.tables.shift = m.value, m.shift
         fill_tables16(&s.tables)

@@ -42,6 +42,7 @@ COMBINATIONS = {
     "STABLEHLO_ADD": ADD, "STABLEHLO_AND": BITS_AND, "STABLEHLO_MAXIMUM": MAXIMUM, "STABLEHLO_MINIMUM": MINIMUM,
     "STABLEHLO_MULTIPLY": MULTIPLY, "STABLEHLO_SHIFT_LEFT": SHIFT_LEFT,
 }
+MISFIT = "the dimensions of slices, indices and windows do not fit each other"
 UPDATES = ("STABLEHLO_ADD", "STABLEHLO_MULTIPLY", "STABLEHLO_MAXIMUM", "STABLEHLO_MINIMUM")      # what SCATTER may do
 
 cdef struct Combined:
@@ -201,13 +202,13 @@ cdef int plan_slices(IndexedSlices* s, const Tensor* x, const Tensor* indices, i
     if indices.type != INT32 and indices.type != INT64:
         raise ValueError(f"(Index Type: {type_name(indices.type)}) currently not supported.")
     if not 0 <= vector_dim < indices.rank:
-        raise OwnRefusalError(f"index_vector_dim {vector_dim} is no dimension of indices {shape_of(indices)}")
+        raise OwnRefusalError(MISFIT)
     for d in range(x.rank):
         kept += not contains(collapsed, d)
     if kept + <int>collapsed.length != x.rank or <int>window_dims.length != kept:
-        raise OwnRefusalError(f"{window_dims.length} window dimensions and {collapsed.length} collapsed ones do not make {x.rank}")
+        raise OwnRefusalError(MISFIT)
     if walked_rank - <int>window_dims.length != indices.rank - 1:
-        raise OwnRefusalError(f"rank {walked_rank} is not that of {window_dims.length} window dimensions and indices {shape_of(indices)}")
+        raise OwnRefusalError(MISFIT)
     s.rank = x.rank
     s.walked_rank = walked_rank
     s.wide = indices.type == INT64
@@ -216,7 +217,7 @@ cdef int plan_slices(IndexedSlices* s, const Tensor* x, const Tensor* indices, i
         s.dims[d] = x.dims[d]
     for k in range(s.mapped):
         if not 0 <= vector_i64(map, k) < x.rank:
-            raise OwnRefusalError(f"component {k} of an index vector has no dimension {vector_i64(map, k)}")
+            raise OwnRefusalError(MISFIT)
         s.map[k] = <int>vector_i64(map, k)
     for d in range(indices.rank - 1, -1, -1):
         steps[d] = step
@@ -227,7 +228,7 @@ cdef int plan_slices(IndexedSlices* s, const Tensor* x, const Tensor* indices, i
             while contains(collapsed, axis):
                 axis += 1
             if axis >= x.rank:
-                raise OwnRefusalError("the window dimensions do not fit the operand's")
+                raise OwnRefusalError(MISFIT)
             s.window_axis[d] = axis
             axis += 1
             continue
@@ -235,7 +236,7 @@ cdef int plan_slices(IndexedSlices* s, const Tensor* x, const Tensor* indices, i
         if batch == vector_dim:
             batch += 1
         if batch >= indices.rank:
-            raise OwnRefusalError("window dimensions are given twice or do not exist")
+            raise OwnRefusalError(MISFIT)
         s.walked[d] = indices.dims[batch]
         s.index_step[d] = steps[batch]
         batch += 1

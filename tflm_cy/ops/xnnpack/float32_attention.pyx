@@ -31,6 +31,7 @@ from tflm_cy.ops.kernels.row_bands cimport band_begin, count_bands
 from tflm_cy.ops.xnnpack.definitions cimport definitions, product_rules
 from tflm_cy.ops.xnnpack.fed_matrix cimport multiply_matrix, pack_matrix, packed_matrix_bytes, set_product
 from tflm_cy.ops.xnnpack.limits cimport float_limits
+from tflm_cy.ops.xnnpack.rank cimport read_sides
 from tflm_cy.schema.flexbuffer import float_slot
 from tflm_cy.schema.option_slots cimport STABLE_HLO_COMPOSITE_COMPOSITE_ATTRIBUTES
 from tflm_cy.schema.table cimport Vector, table_vector
@@ -40,6 +41,7 @@ from tflm_cy.simd.table cimport kernels
 from tflm_cy.graph.refusal import OwnRefusalError
 
 cdef str NAME = "odml.scaled_dot_product_attention"
+cdef str WANTED = f"{NAME} wants FLOAT32 values in four dimensions"
 
 cdef enum:
     LEAST_TILE = 12              # rows of both products that are computed at once,
@@ -61,13 +63,17 @@ cdef struct AttentionNode:
     int[ROOMS] scratch
 
 
-cdef const Tensor* four_dimensions(Context context, Node* node, int i) except NULL:
+cdef bint see_operand(Context context, Node* node, int i, Tensor* seen) except? -1:
+    """The four dimensions that XNNPACK sees of an operand; False where it has others."""
     cdef const Tensor* x = context.input(node, i)
-    if x == NULL or x.type != FLOAT32 or x.rank != 4 or x.dims[1] == 0 or x.dims[2] == 0 or x.dims[3] == 0:
-        raise (ValueError if x == NULL or x.rank == 4 or (x.rank < 4 and i < 2) else OwnRefusalError)(
-            f"{NAME}: input {i} is {'missing' if x == NULL else type_name(x.type) + ' ' + str(shape_of(x))}, "
-            "wanted are FLOAT32 values in four dimensions")
-    return x
+    if x == NULL or x.type != FLOAT32 or x.rank == 0:
+        raise ValueError(WANTED)
+    seen[0] = x[0]
+    seen.rank = 4
+    read_sides(context, x, seen.dims)
+    if seen.dims[1] == 0 or seen.dims[2] == 0 or (seen.dims[3] == 0 and (i < 2 or x.rank == 4)):
+        raise ValueError(WANTED)
+    return x.rank == 4
 
 
 cdef Operand operand_of(const Tensor* x) noexcept:
@@ -152,20 +158,26 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef AttentionNode* op = <AttentionNode*>context.persistent(sizeof(AttentionNode))
     cdef Attention* a = &op.attention
     cdef Tensor* y = context.output(node, 0)
-    cdef const Tensor* q
-    cdef const Tensor* k
-    cdef const Tensor* v
+    cdef Tensor[3] seen
     cdef tuple first
     cdef int32_t[4] dims
     cdef bint equal
+    cdef bint fits = True
+    cdef int i
     if node.output_count != 1 or y == NULL or y.type != FLOAT32:
         raise ValueError(f"{NAME} wants one FLOAT32 output")
-    q, k, v = four_dimensions(context, node, 0), four_dimensions(context, node, 1), four_dimensions(context, node, 2)
-    first = partition_in_preparation(<Subgraph>context).first_shapes.setdefault(node.index, (shape_of(q), shape_of(k)))
+    for i in range(3):
+        fits = see_operand(context, node, i, &seen[i]) and fits
+    shapes = partition_in_preparation(<Subgraph>context).first_shapes
+    if not fits and node.index not in shapes:
+        raise ValueError(WANTED)
+    first = shapes.setdefault(node.index, (shape_of(&seen[0]), shape_of(&seen[1])))
     equal = first[0][2] == first[1][2] > 1
-    set_shapes(a, q, k, v, context.input(node, 3) if node.input_count > 3 else NULL, equal)
+    set_shapes(a, &seen[0], &seen[1], &seen[2], context.input(node, 3) if node.input_count > 3 else NULL, equal)
     dims[:] = [<int32_t>a.batches, <int32_t>a.queries, <int32_t>a.heads, <int32_t>a.depth]
     context.set_shape(y, 4, dims)
+    if not fits:
+        raise OwnRefusalError(WANTED)
     if count(y) == 0:
         return elide(node)
     set_attributes(context, node, a, first[0][3])
