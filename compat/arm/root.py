@@ -122,8 +122,10 @@ class Root:
     def _started_by(self, cpu):
         """The command in front of a program of that machine."""
         libraries = os.pathsep.join(str(self.system / name) for name in self.machine.libraries)
-        if self.emulator is None:
-            return [str(self.system / self.machine.loader), "--library-path", libraries]
+        if (
+            self.emulator is None
+        ):  # a variable: processes that it starts find them, too, where this system has the loader
+            return ["env", f"LD_LIBRARY_PATH={libraries}", str(self.system / self.machine.loader)]
         path = ["-E", f"LD_LIBRARY_PATH={libraries}"] if libraries else []
         return [str(self.emulator), *path, "-cpu", cpu, "-L", str(self.system)]
 
