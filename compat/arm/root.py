@@ -107,13 +107,14 @@ class Root:
     def python(self, cpu):
         """The path of a program that runs the Python as on `cpu`.
 
-        Where the current directory has a package of its own, as the checkout does, the program enters the compiled copy.
+        Where the current directory has a package of its own, as the checkout does, the program enters the compiled copy. What the
+        caller's PYTHONPATH has comes last.
         """
         program = self.folder / f"python-{cpu.replace(',', '-').replace('=', '-')}"
         home, path = shlex.quote(str(self.system / "usr")), shlex.quote(f"{self.product}{os.pathsep}{self.site}")
         command = shlex.join([*self._started_by(cpu), str(self.interpreter)])
         enter = f"[ ! -d tflm_cy ] || cd {shlex.quote(str(self.product))} || exit"
-        text = f'#!/bin/sh\n{enter}\nPYTHONHOME={home} PYTHONPATH={path} exec {command} "$@"\n'
+        text = f'#!/bin/sh\n{enter}\nPYTHONHOME={home} PYTHONPATH={path}${{PYTHONPATH:+:$PYTHONPATH}} exec {command} "$@"\n'
         if not program.exists() or program.read_text() != text:
             program.write_text(text)
             program.chmod(0o755)
