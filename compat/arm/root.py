@@ -107,13 +107,14 @@ class Root:
     def python(self, cpu):
         """The path of a program that runs the Python as on `cpu`.
 
-        Where the current directory has a package of its own, as the checkout does, the program enters the compiled copy.
+        Where the current directory has a package of its own, as the checkout does, the program enters the compiled copy. What the
+        caller's PYTHONPATH has comes last.
         """
         program = self.folder / f"python-{cpu.replace(',', '-').replace('=', '-')}"
         home, path = shlex.quote(str(self.system / "usr")), shlex.quote(f"{self.product}{os.pathsep}{self.site}")
         command = shlex.join([*self._started_by(cpu), str(self.interpreter)])
         enter = f"[ ! -d tflm_cy ] || cd {shlex.quote(str(self.product))} || exit"
-        text = f'#!/bin/sh\n{enter}\nPYTHONHOME={home} PYTHONPATH={path} exec {command} "$@"\n'
+        text = f'#!/bin/sh\n{enter}\nPYTHONHOME={home} PYTHONPATH={path}${{PYTHONPATH:+:$PYTHONPATH}} exec {command} "$@"\n'
         if not program.exists() or program.read_text() != text:
             program.write_text(text)
             program.chmod(0o755)
@@ -122,8 +123,10 @@ class Root:
     def _started_by(self, cpu):
         """The command in front of a program of that machine."""
         libraries = os.pathsep.join(str(self.system / name) for name in self.machine.libraries)
-        if self.emulator is None:
-            return [str(self.system / self.machine.loader), "--library-path", libraries]
+        if (
+            self.emulator is None
+        ):  # a variable: processes that it starts find them, too, where this system has the loader
+            return ["env", f"LD_LIBRARY_PATH={libraries}", str(self.system / self.machine.loader)]
         path = ["-E", f"LD_LIBRARY_PATH={libraries}"] if libraries else []
         return [str(self.emulator), *path, "-cpu", cpu, "-L", str(self.system)]
 

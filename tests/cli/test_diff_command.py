@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests.machine import delegated
 from tflm_cy.cli import main
 from tflm_cy.cli.diff import compared
 
@@ -40,6 +41,7 @@ def test_equal_sides(scaled, capsys):
     assert "all 3 nodes give equal bytes" in out and "whole runs: equal bytes" in out
 
 
+@delegated
 def test_denormals_differ_in_one_node(tmp_path, capsys):
     """MUL by 1 keeps denormals outside of the delegate only; the NEG before it is told apart."""
     x, a, y = (Tensor([1, 4], "float32") for _ in range(3))
@@ -62,6 +64,7 @@ def test_denormals_differ_in_one_node(tmp_path, capsys):
     assert "2 of 4" in page.read_text() and "MUL" in page.read_text()
 
 
+@delegated
 def test_the_keys_of_json(scaled, capsys):
     assert main(["diff", scaled, "--json", "-"]) == 1
     document = json.loads(capsys.readouterr().out)
@@ -85,6 +88,7 @@ def test_a_state_is_what_it_was_before_a_has_run(tmp_path, capsys):
     assert "all 1 nodes give equal bytes" in capsys.readouterr().out
 
 
+@delegated
 def test_quirks_are_named(tmp_path, capsys):
     x, y = Tensor([1, 4], "float32"), Tensor([1, 4], "float32")
     path = store(tmp_path, Model.single("EXP", [x], [y]))
@@ -99,6 +103,7 @@ def test_tflm_s_rules_are_a_side(scaled, capsys, sides):
     assert "all 3 nodes give equal bytes" in capsys.readouterr().out
 
 
+@delegated
 def test_tflm_s_rules_differ_from_the_default_s(scaled, capsys):
     assert main(["diff", scaled, "--a", "MICRO", "--b", "AUTO"]) == 1
     assert "1 of 3 nodes differ; the first is node 1 (MUL)" in capsys.readouterr().out

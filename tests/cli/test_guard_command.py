@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -103,7 +104,10 @@ def script():
 
 
 @pytest.mark.parametrize(("growth", "code"), [("0", 1), ("90%", 0)])
-def test_the_action(repository, growth, code):
+def test_the_action(repository, tmp_path_factory, growth, code):
+    python = tmp_path_factory.mktemp("bin") / "python"
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o755)
     settings = {"MODELS": "**/*.tflite", "TARGET": "esp32s3", "KERNELS": "", "BASE": "HEAD", "MAX_ARENA": ""}
     found = subprocess.run(
         ["bash", "-e", "-c", script()],
@@ -113,7 +117,7 @@ def test_the_action(repository, growth, code):
             "MAX_GROWTH": growth,
             "GITHUB_STEP_SUMMARY": "summary.md",
             "PYTHONPATH": str(ROOT),
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": f"{python.parent}:{os.environ['PATH']}",
         },
         capture_output=True,
         text=True,

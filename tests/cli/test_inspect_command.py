@@ -12,6 +12,7 @@ import pytest
 
 import tflm_cy.demo
 from compat.builder import Model, Tensor
+from tests.machine import delegated
 from tflm_cy.cli import main
 from tflm_cy.schema.model import Model as Loaded
 from tflm_cy.schema.writer import rewritten
@@ -195,6 +196,7 @@ def test_a_reader_that_leaves_early_is_no_error():
     assert process.wait(30) == 0
 
 
+@delegated
 def test_passes_say_what_they_did(capsys):
     assert main(["inspect", INT8, "--passes", "--json", "-"]) == 0
     rows = json.loads(capsys.readouterr().out)["passes"]

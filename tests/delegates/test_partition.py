@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests.machine import delegated
 from tflm_cy import Interpreter, OpResolverType
+
+pytestmark = delegated
 
 
 def f32(*shape):

@@ -5,6 +5,7 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests import harness
+from tests.machine import delegated
 from tflm_cy import Interpreter, OpResolverType
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -70,6 +71,7 @@ def test_nodes_run_in_python():
 
 
 @pytest.mark.parametrize("mode", [OpResolverType.AUTO, OpResolverType.BUILTIN_REF])
+@delegated
 def test_the_default_delegate_takes_what_is_left(mode):
     class Nothing(NegateAndAdd):
         def supports(self, node):

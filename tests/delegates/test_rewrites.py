@@ -6,8 +6,10 @@ from tflm_cy.ops.generation import generation_name
 
 from compat.builder import Model, Tensor
 from tests import harness
-from tests.machine import AARCH64
+from tests.machine import AARCH64, delegated
 from tflm_cy import Interpreter, OpResolverType
+
+pytestmark = delegated
 
 RNG = np.random.default_rng(5)
 X = (RNG.standard_normal((15, 40)) * 3).astype(np.float32)

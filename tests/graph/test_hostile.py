@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Sparsity, Tensor
+from tests.machine import wide_sizes
 from tflm_cy import Interpreter
 
 
@@ -33,6 +34,7 @@ def test_a_shape_in_the_file_that_no_memory_holds_is_refused_when_allocated():
         interpreter.allocate_tensors()
 
 
+@wide_sizes
 def test_sizes_that_overflow_together_are_refused():
     model = Model()
     main = model.subgraph("main")

@@ -6,6 +6,7 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests import harness
+from tests.machine import delegated
 from tflm_cy import Interpreter, OpResolverType
 
 REFERENCE, PLAIN, AUTO = (
@@ -141,6 +142,7 @@ def valid(op, dtype):
     return Model.single(op, [x, *weights], [y], padding="VALID", stride_w=1, stride_h=1, **more)
 
 
+@delegated
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 @pytest.mark.parametrize("op", ["CONV_2D", "DEPTHWISE_CONV_2D"])
 def test_a_filter_larger_than_the_placeholder(op, dtype):
@@ -165,6 +167,7 @@ def square(filter_size, dtype):
     return Model.single("CONV_2D", [x, w, b], [y], padding="SAME", stride_w=1, stride_h=1)
 
 
+@delegated
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 def test_images_without_pixels_in_the_delegate(dtype):
     """A 1x1 convolution is a matrix product, which takes none; the others want a row and a column. Nobody looks at the channels."""
@@ -277,6 +280,7 @@ def uneven_split():
     )
 
 
+@delegated
 def test_an_uneven_split_is_the_delegates_business_when_it_runs():
     found = opened(uneven_split(), AUTO)
     with pytest.raises(RuntimeError, match=r"Not an even split.*failed to invoke"):

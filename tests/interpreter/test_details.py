@@ -3,6 +3,7 @@
 import numpy as np
 
 from compat.builder import Model, Sparsity, Tensor
+from tests.machine import delegated
 from tflm_cy import Interpreter, OpResolverType
 
 KEYS = [
@@ -131,6 +132,7 @@ def test_kernels_name_tensors_and_repeat_scales():
     assert "Densify_output" in [d["name"] for d in interpreter.get_tensor_details()]
 
 
+@delegated
 def test_a_filter_shows_its_scale_per_channel_though_nobody_reads_its_node():
     """The default delegate has seen the node; after another allocation the scales are still shown."""
     x, y = Tensor([2, 4], "float32"), Tensor([2, 4], "float32")

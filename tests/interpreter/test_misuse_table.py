@@ -24,6 +24,7 @@ import pytest
 
 from compat.builder import Model, Sparsity, Tensor
 from tests.interpreter.test_misuse import X, plain, result
+from tests.machine import wide_sizes
 from tflm_cy import Interpreter, OpResolverType, SignatureRunner
 from tflm_cy.core import Core
 
@@ -246,6 +247,7 @@ def test_a_failing_run_keeps_the_output_and_one_text(mode):
     assert interpreter.get_tensor(2).tolist() == [3, 1]
 
 
+@wide_sizes
 @pytest.mark.parametrize("shape", [[1 << 30, 1 << 14], [1 << 30, 4, 1 << 12]])
 def test_a_huge_shape_is_refused_when_it_is_allocated(shape):
     x, y = f32(1, 4), f32(1, 4)

@@ -5,6 +5,7 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests.harness import allocated, feed
+from tests.machine import delegated
 from tflm_cy import OpResolverType
 
 
@@ -47,6 +48,7 @@ def test_an_output_that_keeps_its_shape_keeps_its_value():
     assert interpreter.get_tensor(v).tolist() == [[-2] * 3] * 2
 
 
+@delegated
 def test_what_the_refused_partition_gives_keeps_its_value():
     interpreter, (x, _, *outputs) = adding(experimental_op_resolver_type=OpResolverType.AUTO)
     before = [interpreter.get_tensor(t).tolist() for t in outputs]

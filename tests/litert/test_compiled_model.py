@@ -7,6 +7,7 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests.harness import run_model
+from tests.machine import delegated
 from tflm_cy.litert import (
     CompiledModel,
     CpuKernelMode,
@@ -145,6 +146,7 @@ def test_kernel_modes_and_threads(mode):
     assert outputs[0].array.tobytes() == want.tobytes()
 
 
+@delegated
 def test_what_the_delegate_runs_is_accelerated(digits):
     assert digits.is_fully_accelerated()
     model = added(dtype="int64")

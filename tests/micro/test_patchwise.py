@@ -12,6 +12,7 @@ from tflm_cy.micro.arena_usage import demand
 from tflm_cy.micro.graph_view import view
 from tflm_cy.micro.patchwise.rewrite import rewrite
 from tflm_cy.micro.patchwise.stage import Segments, Stage
+from tflm_cy.ops import generation
 from tflm_cy.schema.model import Model
 
 
@@ -64,12 +65,14 @@ def random_patches(seed, dtype, make=ImageNetwork, axes=(1,)):
 @pytest.mark.parametrize(("make", "axes"), [(ImageNetwork, (1,)), (RowNetwork, (0, 1, 2))])
 def test_random_networks_in_random_stages_compute_the_same_bytes(dtype, make, axes):
     rewritten = 0
+    # Without the delegate the order of AUTO's float32 sums follows the size of the image.
+    auto = ["AUTO"] if generation.supported() or dtype != "float32" else []
     for seed in range(examples(60)):
         content, values, patched = random_patches(seed, dtype, make, axes)
         if patched is None:
             continue
         copy = bytes(patched.model())
-        for resolver in ("BUILTIN_REF", "AUTO", "MICRO"):
+        for resolver in ("BUILTIN_REF", *auto, "MICRO"):
             wanted = computed(content, values, resolver)
             assert computed(copy, values, resolver) == wanted, (seed, resolver, patched.stages)
         rewritten += 1

@@ -54,7 +54,7 @@ def test_multinomial(dtype):
     logits = np.log(np.array([[0.5, 0.25, 0.25], [1e-9, 1e-9, 1]], np.float32))
     inputs = [(logits, "float32"), np.array(3000, np.int32)]
     picks = run("MULTINOMIAL", inputs, [Tensor([2, 3000], dtype)], seed=3)[0]
-    assert np.allclose(np.bincount(picks[0], minlength=3) / 3000, [0.5, 0.25, 0.25], atol=0.05)
+    assert np.allclose(np.bincount(picks[0].astype(np.intp), minlength=3) / 3000, [0.5, 0.25, 0.25], atol=0.05)
     assert (picks[1] == 2).all()
 
 

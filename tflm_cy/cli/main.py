@@ -80,6 +80,9 @@ def main(arguments=None):
     except SystemExit:
         _flush()  # the help, to a reader that may have gone
         raise
+    except BrokenPipeError:  # argparse of CPython 3.10 raises it
+        silence(sys.stdout)
+        return 0
     if not hasattr(args, "command"):
         complain(top.format_help().rstrip("\n"))
         return 2
