@@ -193,7 +193,7 @@ cdef int plan_products(Context context, Node* node, AttentionNode* op) except -1
     cdef ptrdiff_t rows = rows_of_unit(a)
     cdef ptrdiff_t units = unit_count(a)
     cdef int i
-    op.tile = min(rows, max(<ptrdiff_t>LEAST_TILE, min(<ptrdiff_t>MOST_TILE, TILE_LOGITS / a.keys)))
+    op.tile = min(rows, max(<ptrdiff_t>LEAST_TILE, min(<ptrdiff_t>MOST_TILE, TILE_LOGITS / max(a.keys, <ptrdiff_t>1))))
     set_product(
         &op.logits, op.tile, a.depth, a.keys, float_limits(0),
         order_of_product(a, product_rules(), a.q.batches, a.q.heads, a.q.rows, a.keys))
