@@ -1,7 +1,6 @@
 """Spectra in float64: Fourier transforms of powers of two, mel filter banks, cosine transforms, and the Walsh-Hadamard transform in float32.
 
     fill_turns(turns, n)                        # n / 2 factors e^(2 pi i k / n)
-    transform(points, n, turns)                 # in place: sums of x[k] e^(+2 pi i j k / n)
 
 TensorFlow's transforms (fft2d's split radix) add up in another order; both are exact to float64's last places, and results are rounded to float32. They
 can differ where terms cancel to less than 1e-8 of the largest.
@@ -12,7 +11,7 @@ from libc.math cimport cos, log, log1p, sin, sqrt
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.arithmetic.fourier_lanes cimport LANES, next_reversed, transform_lanes
+from tflm_cy.arithmetic.fourier cimport LANES, next_reversed, transform_lanes
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_first, has_nan
 
@@ -34,41 +33,6 @@ cdef inline void fill_turns(double* turns, ptrdiff_t n) noexcept nogil:
             c, s = -cos(step * <double>(n // 2 - k)), sin(step * <double>(n // 2 - k))
         turns[2 * k] = c
         turns[2 * k + 1] = s
-
-
-cdef inline void transform(double* x, ptrdiff_t n, const double* turns) noexcept nogil:
-    """n complex numbers, a power of two."""
-    cdef ptrdiff_t i, j, k, half, bit
-    cdef double re, im, c, s
-    j = 0
-    for i in range(1, n):
-        bit = n >> 1
-        while j & bit:
-            j ^= bit
-            bit >>= 1
-        j |= bit
-        if i < j:
-            re, im = x[2 * i], x[2 * i + 1]
-            x[2 * i], x[2 * i + 1] = x[2 * j], x[2 * j + 1]
-            x[2 * j], x[2 * j + 1] = re, im
-    half = 1
-    while half < n:
-        i = 0
-        while i < n:
-            for k in range(half):
-                j = i + k + half
-                if k == 0:
-                    re, im = x[2 * j], x[2 * j + 1]
-                elif 2 * k == half:
-                    re, im = -x[2 * j + 1], x[2 * j]
-                else:
-                    c, s = turns[2 * (k * (n // (2 * half)))], turns[2 * (k * (n // (2 * half))) + 1]
-                    re = c * x[2 * j] - s * x[2 * j + 1]
-                    im = c * x[2 * j + 1] + s * x[2 * j]
-                x[2 * j], x[2 * j + 1] = x[2 * (i + k)] - re, x[2 * (i + k) + 1] - im
-                x[2 * (i + k)], x[2 * (i + k) + 1] = x[2 * (i + k)] + re, x[2 * (i + k) + 1] + im
-            i += 2 * half
-        half *= 2
 
 
 cdef enum:
@@ -213,17 +177,19 @@ cdef inline void transform_columns(const Plane* p, ptrdiff_t first, int count, i
 
 cdef inline void squared_spectrum(const float* x, ptrdiff_t stride, const double* window, ptrdiff_t length, ptrdiff_t n, const double* turns,
                                   double* points, bint squared, float* y) noexcept nogil:
-    """n / 2 + 1 squared magnitudes of a window, or their roots."""
+    """n / 2 + 1 squared magnitudes of a window, or their roots. points: room for n complex numbers."""
     cdef ptrdiff_t i
+    cdef int64_t at = 0
     cdef double re, im
     cdef float power
     for i in range(n):
-        points[2 * i] = <double>x[i * stride] * window[i] if i < length else 0.0
-        points[2 * i + 1] = 0.0
-    transform(points, n, turns)
+        points[at] = <double>x[i * stride] * window[i] if i < length else 0.0
+        points[n + at] = 0.0
+        at = next_reversed(at, n)
+    transform_lanes(points, points + n, n, turns, 1, 1)
     for i in range(n // 2 + 1):
-        re = points[2 * i]
-        im = 0.0 if i == 0 or 2 * i == n else points[2 * i + 1]
+        re = points[i]
+        im = 0.0 if i == 0 or 2 * i == n else points[n + i]
         power = <float>(re * re + im * im)
         y[i] = power if squared else <float>sqrt(<double>power)
 

@@ -37,12 +37,16 @@ cdef struct Box:
     float area
 
 
-cdef inline Box box_at(const float* corners) noexcept nogil:
+cdef inline Box box_between(float top, float left, float bottom, float right) noexcept nogil:
     cdef Box box
-    box.top, box.bottom = lesser(corners[0], corners[2]), greater(corners[0], corners[2])
-    box.left, box.right = lesser(corners[1], corners[3]), greater(corners[1], corners[3])
-    box.area = (box.bottom - box.top) * (box.right - box.left)
+    box.top, box.left, box.bottom, box.right = top, left, bottom, right
+    box.area = (bottom - top) * (right - left)
     return box
+
+
+cdef inline Box box_at(const float* corners) noexcept nogil:
+    return box_between(
+        lesser(corners[0], corners[2]), lesser(corners[1], corners[3]), greater(corners[0], corners[2]), greater(corners[1], corners[3]))
 
 
 cdef inline void keep_box(const Box* box, float* sides, int64_t n, int32_t at) noexcept nogil:

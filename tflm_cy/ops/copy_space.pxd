@@ -3,8 +3,8 @@
     share_rows(context, node, join_range, rows, row)            # in prepare; row: bytes
     part = part_of_rows(rows, row, first, end)                  # in join_range: which bytes of which rows
     share_walk(context, node, walk_range, &walk, nanoseconds)   # walk_range: copy_units(&walk, first, end, y, x)
-    while next_block(&part, row, &block): ...                   # rows of which each tensor's pieces are copied while a cache has them,
-        fetch_block(&block, row, rows, writes)                    # in the order in which they lie
+    while next_block(&part, row, &block): ...                   # rows of which each tensor's pieces are copied while a cache has them
+        prefetch_block(&block, row, rows, writes)
 """
 from libc.stdint cimport int64_t
 
@@ -13,12 +13,12 @@ from tflm_cy.graph.context cimport Context, Node, WorkFunction, iteration_space
 
 cdef extern from *:
     """
-    static inline void tflm_cy_fetch_line(const void *p, int writes) {
+    static inline void tflm_cy_prefetch_line(const void *p, int writes) {
       if (writes) __builtin_prefetch(p, 1, 2);
       else __builtin_prefetch(p, 0, 2);
     }
     """
-    void fetch_line "tflm_cy_fetch_line"(const void* p, bint writes) noexcept nogil
+    void prefetch_line "tflm_cy_prefetch_line"(const void* p, bint writes) noexcept nogil
 
 cdef enum:
     CACHED = 65536               # bytes of rows whose pieces are copied together: with their copies they fit a second-level cache
@@ -78,9 +78,9 @@ cdef inline bint next_block(RowPart* part, int64_t row, RowPart* block) noexcept
     return block.rows > 0
 
 
-cdef inline void fetch_block(const RowPart* block, int64_t row, char* rows, bint writes) noexcept nogil:
-    """Its lines, one after the other, which is fastest: the pieces of a tensor leave gaps. rows: all of them."""
+cdef inline void prefetch_block(const RowPart* block, int64_t row, char* rows, bint writes) noexcept nogil:
+    """Its lines, in the order in which they lie: a tensor's pieces leave gaps, at which the processor's own prefetching stops. rows: where all begin."""
     cdef int64_t i
     if block.far:
         for i in range(0, block.rows * row, 64):
-            fetch_line(rows + block.row * row + i, writes)
+            prefetch_line(rows + block.row * row + i, writes)

@@ -50,7 +50,7 @@ cdef int prepare(Context context, Node* node) except -1:
         adopt_type(result(context, node, 1), FLOAT32)
     op = <Suppression*>context.persistent(sizeof(Suppression))
     op.heap = context.request_scratch(sizeof(Candidate) * <size_t>boxes.dims[0])
-    op.sides = context.request_scratch(20 * <size_t>boxes.dims[0])
+    op.sides = context.request_scratch(5 * sizeof(float) * <size_t>boxes.dims[0])
     op.dynamic = not is_constant(context.input(node, LIMIT))
     node.data = op
     node.invoke = suppress

@@ -15,7 +15,7 @@ from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.merge_sort cimport merge_sort
 from tflm_cy.arithmetic.nan_order cimport add_first, add_first_f64, mul_first_f64
-from tflm_cy.arithmetic.suppression cimport greater, side
+from tflm_cy.arithmetic.suppression cimport Box, box_between, greater, keep_box, overlap
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, UINT8, count
 from tflm_cy.ops.arity cimport expect_arity_between
@@ -101,7 +101,7 @@ cdef int prepare(Context context, Node* node) except -1:
     op.column = context.request_scratch(4 * n)
     op.chosen = context.request_scratch(4 * <size_t>op.most)
     op.keys = context.request_scratch(16 * n)
-    op.sides = context.request_scratch(20 * n)
+    op.sides = context.request_scratch(5 * sizeof(float) * n)
     op.dropped = context.request_scratch(4 * n)
     op.merged = context.request_scratch(2 * sizeof(Found) * <size_t>(op.most + op.per_class))
     node.data = op
@@ -176,51 +176,34 @@ cdef const uint64_t* sort_kept(const Detection* op, const float* scores, uint64_
     return merge_sort(False, keys, keys + op.boxes, NULL, NULL, kept[0])
 
 
-cdef void drop_overlapping(const Detection* op, const float* sides, int32_t box, int32_t end, int32_t* dropped) noexcept nogil:
-    """Those behind a box, up to `end`, that have too much in common with it; also what has been dropped before."""
-    cdef const float* top = sides
-    cdef const float* left = sides + op.boxes
-    cdef const float* bottom = sides + 2 * <int64_t>op.boxes
-    cdef const float* right = sides + 3 * <int64_t>op.boxes
-    cdef const float* area = sides + 4 * <int64_t>op.boxes
-    cdef float box_top = top[box]
-    cdef float box_left = left[box]
-    cdef float box_bottom = bottom[box]
-    cdef float box_right = right[box]
-    cdef float box_area = area[box]
-    cdef float most = op.most_overlap
-    cdef float common
-    cdef int32_t i
-    if box_area <= 0:
-        return
-    for i in range(box + 1, end):
-        common = side(box_top, top[i], box_bottom, bottom[i]) * side(box_left, left[i], box_right, right[i])
-        dropped[i] |= (common / (box_area + area[i] - common) > most) & (not area[i] <= 0)
-
-
 cdef int32_t suppress(Context context, const Detection* op, const float* scores, int32_t most) noexcept nogil:
     """The boxes chosen by one score each, into `chosen`; returns how many."""
     cdef const float* boxes = <const float*>context.scratch(op.decoded)
-    cdef const float* box
+    cdef const float* corners
     cdef float* sides = <float*>context.scratch(op.sides)
     cdef int32_t* chosen = <int32_t*>context.scratch(op.chosen)
     cdef int32_t* dropped = <int32_t*>context.scratch(op.dropped)
     cdef int32_t found = 0
     cdef int32_t kept, i, j
+    cdef float most_overlap = op.most_overlap
+    cdef Box box
     cdef const uint64_t* order = sort_kept(op, scores, <uint64_t*>context.scratch(op.keys), &kept)
     for i in range(kept):
         dropped[i] = 0
-        box = boxes + 4 * <int64_t><uint32_t>order[i]
-        for j in range(4):
-            sides[j * <int64_t>op.boxes + i] = box[j]
-        sides[4 * <int64_t>op.boxes + i] = (box[2] - box[0]) * (box[3] - box[1])
+        corners = boxes + 4 * <int64_t><uint32_t>order[i]
+        box = box_between(corners[0], corners[1], corners[2], corners[3])
+        keep_box(&box, sides, kept, i)
     for i in range(kept):
         if found >= most:
             break
-        if not dropped[i]:
-            chosen[found] = <int32_t><uint32_t>order[i]
-            found += 1
-            drop_overlapping(op, sides, i, kept, dropped)
+        if dropped[i]:
+            continue
+        chosen[found] = <int32_t><uint32_t>order[i]
+        found += 1
+        corners = boxes + 4 * <int64_t><uint32_t>order[i]
+        box = box_between(corners[0], corners[1], corners[2], corners[3])
+        for j in range(i + 1, kept):
+            dropped[j] |= overlap(&box, sides, kept, j) > most_overlap
     return found
 
 

@@ -11,7 +11,7 @@ from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.lookup cimport lookup_8
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.graph.context cimport Context, Node
-from tflm_cy.ops.copy_space cimport RowPart, fetch_block, next_block, part_of_rows, share_rows, whole_rows
+from tflm_cy.ops.copy_space cimport RowPart, next_block, part_of_rows, prefetch_block, share_rows, whole_rows
 from tflm_cy.simd.table cimport kernels
 
 
@@ -71,7 +71,7 @@ cdef inline void join_part(Context context, const Node* node, RowPart* part) noe
     cdef RowPart block
     cdef int i
     while next_block(part, join.row, &block):
-        fetch_block(&block, join.row, <char*>context.output(node, 0).data, True)
+        prefetch_block(&block, join.row, <char*>context.output(node, 0).data, True)
         y = <char*>context.output(node, 0).data + block.row * join.row
         for i in range(node.input_count):
             piece = &join.pieces[i]

@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.fourier_lanes cimport LANES
+from tflm_cy.arithmetic.fourier cimport LANES
 from tflm_cy.arithmetic.spectrum cimport (
     MelBank, Plane, design_bank, fill_cosines, fill_turns, hadamard, mel_logarithms, rfft2d, rfft2d_narrow, rfft2d_single_rows,
     squared_spectrum,

@@ -15,7 +15,7 @@ from tflm_cy.graph.tensor cimport (
     type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
-from tflm_cy.ops.copy_space cimport RowPart, fetch_block, next_block, part_of_rows, share_rows, whole_rows
+from tflm_cy.ops.copy_space cimport RowPart, next_block, part_of_rows, prefetch_block, share_rows, whole_rows
 from tflm_cy.ops.operand cimport (
     accept, adopt_type, index_at, operand, result, want_bytes, want_index_type, want_same_quantization, want_type_of,
 )
@@ -312,7 +312,7 @@ cdef void cut_part(Context context, const Node* node, const Tensor* x, RowPart* 
     cdef RowPart block
     cdef int i
     while next_block(part, row, &block):
-        fetch_block(&block, row, <char*>x.data, False)
+        prefetch_block(&block, row, <char*>x.data, False)
         source = <const char*>x.data + block.row * row
         offset = 0
         for i in range(node.output_count):

@@ -25,11 +25,7 @@ typedef struct {
 } Panel4;
 
 SIMD_INLINE vb low_halves4(vb v) { return vb_and(v, vb_set1(15)); }
-#if SIMD_ISA == 512
-SIMD_INLINE vb high_halves4(vb v) { return vb_and(_mm512_srli_epi16(v, 4), vb_set1(15)); }
-#else
-SIMD_INLINE vb high_halves4(vb v) { return vb_and(_mm256_srli_epi16(v, 4), vb_set1(15)); }
-#endif
+SIMD_INLINE vb high_halves4(vb v) { return vb_and(SIMD_BOTH(srli_epi16, v, 4), vb_set1(15)); }
 
 #if SIMD_ISA == 512
 enum { X_BYTES4 = 1, START_BYTES4 = 4 };

@@ -85,13 +85,13 @@ cdef void run_blocks_i4(const BlocksI4* b, const float* x, void* scratch, float*
         row += count
 
 
-cdef void quantize_row4(const BlocksI4* b, const float* x, uint8_t* at, uint8_t* bytes, Row4* row) noexcept nogil:
-    """`bytes`: room for the row's, where they are not what `at` holds."""
+cdef void quantize_row4(const BlocksI4* b, const float* x, uint8_t* at, uint8_t* room, Row4* row) noexcept nogil:
+    """Into `at`. room: for the row's bytes, where they are not what `at` holds."""
     cdef Steps8 steps = steps_of_row(x, b.k, b.scaling.rows)
     cdef uint8_t* starts = at + round_up(X_BYTES4 * b.k, 64)
-    bytes = at if X_BYTES4 == 1 else bytes
-    quantize_bytes(x, b.k, &steps, X_BYTES4 > 1, bytes)
-    spread_row4(bytes, b.k, b.values, at, starts)
+    cdef uint8_t* quantized = at if X_BYTES4 == 1 else room
+    quantize_bytes(x, b.k, &steps, X_BYTES4 > 1, quantized)
+    spread_row4(quantized, b.k, b.values, at, starts)
     row.x, row.starts = at, starts
     row.inverse = steps.inverse
     row.zero_point = <float>(steps.zero_point + (128 if X_BYTES4 == 1 else 0))

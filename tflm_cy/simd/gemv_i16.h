@@ -11,8 +11,8 @@
 
 enum { VALUES16 = 2 * VL, MOST_VALUES16 = VL == 16 ? 4 : 2 };
 
-/* Rows of weights lie one behind the other: a step of a tile asks for as many bytes of the next four rows, which need not be in a cache, as it reads. */
-SIMD_INLINE void ask_for_next16(const int8_t *w, ptrdiff_t n, ptrdiff_t i) {
+/* Rows of weights lie one behind the other: a step of a tile prefetches as many bytes of the next four rows as it reads of these. */
+SIMD_INLINE void prefetch_next16(const int8_t *w, ptrdiff_t n, ptrdiff_t i) {
   _Pragma("GCC unroll 2") for (int at = 0; at < 4 * VALUES16; at += 64) simd_prefetch(w + 4 * n + 4 * i + at);
 }
 
@@ -132,7 +132,7 @@ SIMD_INLINE void tile16(const Values16 *v, const int count, const int8_t *const 
     _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) acc[j][r] = vi_set1(0);
   for (; i + VALUES16 <= n; i += VALUES16) {
     vb weights[4];
-    ask_for_next16(w[0], n, i);
+    prefetch_next16(w[0], n, i);
     _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) weights[r] = weights16(w[r] + i);
     _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) {
       const vb x = vb_load(v[j].x + i);

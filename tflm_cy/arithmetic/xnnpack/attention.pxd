@@ -13,7 +13,7 @@ transposed batches [head, depth, key] are then read as one matrix of `depth` row
 Heads of queries that meet the same keys and values are rows of the same two products: what has to be done for these is done once.
 
     rows_of_unit(&a), unit_of(&a, u), query_of(&a, &unit, r)      # which products there are, and which query each row of one is
-    scale_query(&a, &query, q, x);  bend_logits(&a, logits, n);  mask_logits(&a, &query, mask, logits)
+    scale_query(&a, &query, q, x);  cap_logits(&a, logits, n);  mask_logits(&a, &query, mask, logits)
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc (VisitDotAttentionNode).
 """
@@ -113,7 +113,7 @@ cdef inline void scale_query(const Attention* a, const Query* query, const float
         x[c] = q[c] * a.scale
 
 
-cdef inline void bend_logits(const Attention* a, float* logits, ptrdiff_t n) noexcept nogil:
+cdef inline void cap_logits(const Attention* a, float* logits, ptrdiff_t n) noexcept nogil:
     cdef Parameters none = Parameters(low=-INFINITY, high=INFINITY, slope=0)
     cdef ptrdiff_t i
     for i in range(n):

@@ -1,8 +1,8 @@
 """int4 weights of a FULLY_CONNECTED layer that have a scale for each block of a row.
 
     prepare_blocks(context, w, n, k, &scaling, &blocks)
-    if ready_blocks_i4(context, &panels, rows, stride):       # the caller has filled in the first part; else: multiply_blockwise
-        context.parallelize(node, panel_range, iteration_space(panels.panels, 1), blocks_i4_time(&panels))
+    if ready_blocks_i4(context, &by_blocks, rows, stride):       # the caller has filled in the first part; else: multiply_blockwise
+        context.parallelize(node, blocks_range, iteration_space(by_blocks.panels, 1), blocks_i4_time(&by_blocks))
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int64_t, uint8_t, uint16_t
@@ -23,13 +23,15 @@ from tflm_cy.simd.table cimport kernels
 
 cdef inline int prepare_blocks(Context context, const Tensor* w, ptrdiff_t n, ptrdiff_t k, Scaling* scaling, Blocks* blocks) except -1:
     """The scales as float32, cut to bfloat16, and room for the sums of rows (`fill_sums`); weights of zero point 0."""
-    cdef const Tensor* s = &context.tensors[w.block_scales]
-    cdef const uint16_t* halves = <const uint16_t*>s.data
+    cdef const Tensor* s
+    cdef const uint16_t* halves
     cdef ptrdiff_t total, i
     cdef float* scales
     cdef float* sums
     if w.block_scales < 0 or w.block_scales >= context.tensor_count:
         raise ValueError(f"FULLY_CONNECTED: tensor {w.block_scales} does not exist")
+    s = &context.tensors[w.block_scales]
+    halves = <const uint16_t*>s.data
     want_constant(s, "FULLY_CONNECTED", "scale")
     if w.type != INT4 or s.type != FLOAT16 or w.block_size < 0 or w.block_size % SUMMED != 0 or k % w.block_size != 0:
         raise ValueError(f"FULLY_CONNECTED: blocks of {w.block_size} weights {type_name(w.type)} with scales {type_name(s.type)}")

@@ -17,7 +17,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.arithmetic.xnnpack.attention cimport (
-    Attention, Operand, Query, Unit, bend_logits, mask_logits, order_of_product, query_of, rows_of_unit, scale_query, turn_values, unit_count,
+    Attention, Operand, Query, Unit, cap_logits, mask_logits, order_of_product, query_of, rows_of_unit, scale_query, turn_values, unit_count,
     unit_of,
 )
 from tflm_cy.arithmetic.xnnpack.softmax cimport SoftmaxRow
@@ -29,8 +29,8 @@ from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, shape_of, type_name
 from tflm_cy.ops.kernels.packed cimport plan_packed, request_workers
 from tflm_cy.ops.kernels.row_bands cimport band_begin, count_bands
 from tflm_cy.ops.xnnpack.definitions cimport definitions, product_rules
-from tflm_cy.ops.xnnpack.fed_matrix cimport multiply_matrix, pack_matrix, packed_matrix_bytes, set_product
 from tflm_cy.ops.xnnpack.limits cimport float_limits
+from tflm_cy.ops.xnnpack.packed_matrix cimport multiply_matrix, pack_matrix, packed_matrix_bytes, set_product
 from tflm_cy.ops.xnnpack.rank cimport read_sides
 from tflm_cy.schema.flexbuffer import float_slot
 from tflm_cy.schema.option_slots cimport STABLE_HLO_COMPOSITE_COMPOSITE_ATTRIBUTES
@@ -289,7 +289,7 @@ cdef void attend_tile(
         scale_query(a, &query, q, x + r * a.depth)
     multiply_matrix(context, &op.logits, op.vector, x, rows, keys, logits, worker)
     if a.has_cap:
-        bend_logits(a, logits, rows * a.keys)
+        cap_logits(a, logits, rows * a.keys)
     for r in range(rows):
         if mask != NULL:
             query = query_of(a, unit, first + r)

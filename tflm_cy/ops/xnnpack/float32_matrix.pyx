@@ -17,9 +17,9 @@ from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range,
 from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_rows
 from tflm_cy.ops.xnnpack.definitions cimport product_rules
-from tflm_cy.ops.xnnpack.fed_matrix cimport multiply_matrix, pack_matrix, packed_matrix_bytes, set_product
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.matrix_shapes cimport batch_dimension, check_matrices
+from tflm_cy.ops.xnnpack.packed_matrix cimport multiply_matrix, pack_matrix, packed_matrix_bytes, set_product
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, as_transposed, check_rank, refuse_other_rank
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, run_f32, run_range_f32, try_fuse_f32
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, plan_packed, request_workers

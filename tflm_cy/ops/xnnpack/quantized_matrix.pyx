@@ -62,7 +62,7 @@ cdef struct Matrix:
     int rows                     # scratch: two rows of int16 values
     int sums                     # scratch: two rows of sums
     Blocks blocks                # blockwise scales
-    BlocksI4 panels
+    BlocksI4 by_blocks           # their products, with a vector kernel
     # BATCH_MATMUL
     bint adj_x
     bint adj_y
@@ -113,31 +113,31 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     if node.invoke == fully_connected_blockwise:
         prepare_blocks(context, w, op.n, op.k, &op.scaling, &op.blocks)
         fill_sums(&op.blocks, <const int8_t*>op.w, op.n, op.k, op.stride, <float*>op.blocks.sums)
-        if use_panels(context, node, op):
+        if use_blocks(context, node, op):
             return 0
     request_rows(context, op)
     return 0
 
 
-cdef bint use_panels(Context context, Node* node, Matrix* op) except -1:
+cdef bint use_blocks(Context context, Node* node, Matrix* op) except -1:
     """Of blockwise weights."""
-    cdef BlocksI4* b = &op.panels
+    cdef BlocksI4* b = &op.by_blocks
     b.m, b.n, b.k = op.m, op.n, op.k
     b.blocks, b.scaling = op.blocks, op.scaling
     if not ready_blocks_i4(context, b, <const int8_t*>op.w, op.stride):
         return False
-    node.invoke = multiply_panels
-    context.parallelize(node, panel_range, iteration_space(b.panels, 1), blocks_i4_time(b))
+    node.invoke = multiply_by_blocks
+    context.parallelize(node, blocks_range, iteration_space(b.panels, 1), blocks_i4_time(b))
     return True
 
 
-cdef int multiply_panels(Context context, Node* node) noexcept nogil:
-    panel_range(context, node, 0, (<Matrix*>node.data).panels.panels, 0)
+cdef int multiply_by_blocks(Context context, Node* node) noexcept nogil:
+    blocks_range(context, node, 0, (<Matrix*>node.data).by_blocks.panels, 0)
     return 0
 
 
-cdef void panel_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    cdef const BlocksI4* b = &(<Matrix*>node.data).panels
+cdef void blocks_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef const BlocksI4* b = &(<Matrix*>node.data).by_blocks
     b.run(b, <const float*>context.input(node, 0).data, context.worker_scratch(b.scratch, b.scratch_bytes, worker),
           <float*>context.output(node, 0).data, first, end)
 

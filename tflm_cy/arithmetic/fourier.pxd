@@ -1,9 +1,10 @@
-"""Fourier transforms of several vectors at once, each in a lane of its own, with the sums of spectrum.pxd's `transform`.
+"""Fourier transforms in float64 of powers of two, radix 2, of one vector or of several at once, each in a lane of its own.
 
-    transform_lanes(re, im, n, turns, step, lanes)   # [n, lanes]: LANES or 1, points in the order of their reversed bits
+    transform_lanes(re, im, n, turns, step, lanes)   # in place: sums of x[k] e^(+2 pi i j k / n); [n, lanes], lanes LANES or 1,
+                                                     # the points before in the order of their reversed bits
     j = next_reversed(j, n)                          # of 0, 1, 2 .., n a power of two
 
-`turns` are those of n * step points.
+`turns` are the factors of n * step points (spectrum.pxd's `fill_turns`).
 """
 from libc.stdint cimport int64_t
 
@@ -15,6 +16,7 @@ cdef extern from *:
     #else
     #define TFLM_CY_INLINED static inline
     #endif
+    enum { TFLM_CY_LANES = 8, TFLM_CY_CACHED_POINTS = 2048 }; /* these are 32 kB */
     #define TFLM_CY_PAIR(RE, IM) \
       do { \
         double *ra = re + lanes * i, *ia = im + lanes * i, *rb = ra + lanes * half, *ib = ia + lanes * half; \
@@ -43,16 +45,17 @@ cdef extern from *:
         }
       }
     }
+    #undef TFLM_CY_PAIR
     /* The first steps by pieces that stay in a cache. */
     TFLM_CY_INLINED void tflm_cy_transform_of(double *re, double *im, int64_t n, const double *turns, int64_t step, const int lanes) {
-      const int64_t piece = n < 2048 / lanes ? n : 2048 / lanes;
+      const int64_t piece = n < TFLM_CY_CACHED_POINTS / lanes ? n : TFLM_CY_CACHED_POINTS / lanes;
       for (int64_t i = 0; i < n; i += piece)
         tflm_cy_transform_steps(re + lanes * i, im + lanes * i, piece, 1, piece / 2, n, turns, step, lanes);
       tflm_cy_transform_steps(re, im, n, piece, n / 2, n, turns, step, lanes);
     }
     #if defined(__x86_64__) && defined(__GNUC__)
     __attribute__((target("avx2"), noinline)) static void tflm_cy_transform_avx2(double *re, double *im, int64_t n, const double *turns, int64_t step) {
-      tflm_cy_transform_of(re, im, n, turns, step, 8);
+      tflm_cy_transform_of(re, im, n, turns, step, TFLM_CY_LANES);
     }
     #define TFLM_CY_HAS_AVX2 (x86_features() & X86_AVX2)
     #else
@@ -62,14 +65,13 @@ cdef extern from *:
     static void tflm_cy_transform_lanes(double *re, double *im, int64_t n, const double *turns, int64_t step, int lanes) {
       if (lanes == 1) tflm_cy_transform_of(re, im, n, turns, step, 1);
       else if (TFLM_CY_HAS_AVX2) tflm_cy_transform_avx2(re, im, n, turns, step);
-      else tflm_cy_transform_of(re, im, n, turns, step, 8);
+      else tflm_cy_transform_of(re, im, n, turns, step, TFLM_CY_LANES);
     }
     """
     void transform_lanes "tflm_cy_transform_lanes"(
         double* re, double* im, int64_t n, const double* turns, int64_t step, int lanes) noexcept nogil
-
-cdef enum:
-    LANES = 8
+    enum:
+        LANES "TFLM_CY_LANES"
 
 
 cdef inline int64_t next_reversed(int64_t j, int64_t n) noexcept nogil:
