@@ -497,4 +497,4 @@ cdef class Core:
 
     def arena_used_bytes(self):
         """Bytes of the primary subgraph's arena: head, and tail with everything that lives as long as the model."""
-        return self.look(lambda g: g.allocator.used_bytes, 0)
+        return self.look(lambda g: g.allocator.used_bytes + g.packed.used_bytes, 0)

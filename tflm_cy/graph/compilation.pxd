@@ -6,6 +6,8 @@ from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.deferred_constants cimport DeferredConstants
 from tflm_cy.graph.graph cimport Graph
 from tflm_cy.graph.memory_plan cimport MemoryPlan
+from tflm_cy.graph.packed_weights cimport PackedWeights
+from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.memory.block cimport Block
 
 
@@ -14,6 +16,7 @@ cdef class Compilation:
     cdef readonly Allocator allocator
     cdef readonly MemoryPlan memory
     cdef readonly DeferredConstants constants
+    cdef readonly PackedWeights packed
     cdef readonly list registrations  # per node; None for an unresolved custom operator
     cdef readonly list operator_names
     cdef readonly list partitions    # of delegates
@@ -37,6 +40,7 @@ cdef class Compilation:
     cdef Node* extended(self, const Node* node, int32_t operand) except NULL
     cdef int elide(self, int step, int elision, int fused_into) except -1
     cdef int sink(self) except -1
+    cdef bint kept_by_tensorflow(self, const Tensor* tensor) except -1
     cdef object node_error(self, int step, object reason, str verb)
 
 

@@ -14,7 +14,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.graph cimport NOT_ELIDED, Graph, elide_step, sink_elided
-from tflm_cy.graph.tensor cimport Tensor, shape_of, type_name
+from tflm_cy.graph.tensor cimport CONSTANT, Tensor, shape_of, type_name
 from tflm_cy.memory.block cimport Block, new_block
 
 
@@ -24,10 +24,11 @@ cdef frozenset NONE = frozenset()
 cdef class Compilation:
     """See the module."""
 
-    def __init__(self, Allocator allocator, MemoryPlan memory, DeferredConstants constants):
+    def __init__(self, Allocator allocator, MemoryPlan memory, DeferredConstants constants, PackedWeights packed):
         self.allocator = allocator
         self.memory = memory
         self.constants = constants
+        self.packed = packed
         self.strip_blocks, self.kept = [], []
         self.disabled = NONE
 
@@ -66,6 +67,19 @@ cdef class Compilation:
             if graph.steps[self.memory.scratch_requests[i].step].elision != NOT_ELIDED:
                 self.memory.scratch_requests[i].bytes = 0
         return 0
+
+    cdef bint kept_by_tensorflow(self, const Tensor* tensor) except -1:
+        """Whether TensorFlow keeps a tensor whose value is known in prepare: all but what DEQUANTIZE makes of another such tensor.
+
+        That is made anew in each invoke there, which only shows in bytes that depend on whether a filter can change.
+        """
+        cdef const Node* node
+        cdef int n
+        for n in range(self.graph.node_count):
+            node = &self.graph.nodes[n]
+            if node.output_count == 1 and node.outputs[0] == tensor.index and self.operator_names[n] == "DEQUANTIZE":
+                return node.inputs[0] >= 0 and self.graph.tensors[node.inputs[0]].allocation == CONSTANT
+        return True
 
     cdef object node_error(self, int step, object reason, str verb):
         """RuntimeError: why, which node, and the tensors that it reads."""

@@ -25,6 +25,7 @@ An operator is a `Registration`: a name, the versions it accepts, and two functi
 | acquire, evict | invoke | the value of a constant input; "packed: `acquire` will be called before it is read again" |
 | persistent | prepare | zeroed memory in the tail, until the next prepare |
 | unfilled | prepare | the same with any bytes in it, for what prepare writes whole |
+| packing | prepare | memory for packed weights, which a later prepare finds filled where the layout is the same (`graph.packed_weights`) |
 | same_bytes | prepare | a read-only row of one byte's value, for all nodes that ask for it |
 | request_scratch -> scratch | prepare -> invoke | memory in the head that lives during this node only |
 | keep | prepare | holds a Python object as long as the node's data lives |
@@ -117,6 +118,19 @@ cdef struct IterationSpace:         # of a node that can run in parallel, see ab
     bint per_position
     uint32_t elementwise_inputs
     RowWindow window
+
+cdef enum:
+    LAYOUT_WORDS = 48
+    FOUND_BYTES = 96
+
+cdef struct Packing:                # of a node: weights as a kernel wants them
+    uint8_t* data
+    size_t capacity
+    bint filled                     # the weights are there; to be set by who packs them
+    int words
+    int32_t[48] layout              # how they are packed
+    char[96] found                  # what the kernel found while it packed them
+    Packing* next                   # of the same node
 
 cdef struct Node:
     int32_t index                   # in the subgraph's list of operators
@@ -225,6 +239,7 @@ cdef class Context:
     cdef int defer(self, Node* node, Tensor* tensor) except -1
     cdef int materialize(self, const Tensor* tensor) except -1
     cdef void* persistent(self, size_t bytes) except NULL
+    cdef Packing* packing(self, const int32_t* layout, int words, size_t bytes) except NULL
     cdef const uint8_t* same_bytes(self, uint8_t value, size_t bytes) except NULL
     cdef int request_scratch(self, size_t bytes) except -1
     cdef int keep(self, object value) except -1

@@ -69,6 +69,9 @@ cdef class Context:
     cdef void* unfilled(self, size_t bytes) except NULL:
         raise NotImplementedError
 
+    cdef Packing* packing(self, const int32_t* layout, int words, size_t bytes) except NULL:
+        raise NotImplementedError
+
     cdef const uint8_t* same_bytes(self, uint8_t value, size_t bytes) except NULL:
         raise NotImplementedError
 

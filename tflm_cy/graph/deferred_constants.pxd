@@ -40,6 +40,7 @@ cdef class DeferredConstants:
     cdef size_t mark(self) except? 0
     cdef int rewind(self, size_t mark) except -1
     cdef int note_readers(self) except -1
+    cdef bint are_fixed(self, const Node* node) noexcept
     cdef int materialize(self, Context context, const Tensor* tensor) except -1
     cdef int materialize_inputs(self, Context context, const Node* node, int but) except -1
     cdef const void* acquire(self, Context context, const Tensor* tensor) noexcept nogil

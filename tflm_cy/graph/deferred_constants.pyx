@@ -132,6 +132,21 @@ cdef class DeferredConstants:
                 deferred[self.graph.outputs[i]].readers += 1
         return 0
 
+    cdef bint are_fixed(self, const Node* node) noexcept:
+        """Whether the inputs that are known in prepare are the same in every prepare: none is computed from shapes."""
+        cdef const Node* maker
+        cdef int i, j
+        for i in range(node.input_count):
+            if node.inputs[i] < 0 or self.graph.tensors[node.inputs[i]].allocation != COMPUTED:
+                continue
+            if self.table is None or (<Deferred*>self.table.data)[node.inputs[i]].compute == NULL:
+                return False
+            maker = &self.graph.nodes[(<Deferred*>self.table.data)[node.inputs[i]].node]
+            for j in range(maker.input_count):
+                if maker.inputs[j] >= 0 and self.graph.tensors[maker.inputs[j]].allocation != CONSTANT:
+                    return False
+        return True
+
     cdef int materialize(self, Context context, const Tensor* tensor) except -1:
         """Compute the value of a deferred tensor, if it is not there."""
         cdef Deferred* deferred

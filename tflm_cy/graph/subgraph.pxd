@@ -8,6 +8,7 @@ from tflm_cy.graph.deferred_constants cimport DeferredConstants
 from tflm_cy.graph.execution cimport Execution
 from tflm_cy.graph.graph cimport Graph
 from tflm_cy.graph.memory_plan cimport MemoryPlan
+from tflm_cy.graph.packed_weights cimport PackedWeights
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.tensor cimport VARIABLE, Tensor
 from tflm_cy.memory.block cimport Block
@@ -19,6 +20,7 @@ cdef class Subgraph(Context):
     cdef readonly Allocator allocator
     cdef readonly MemoryPlan memory
     cdef readonly DeferredConstants constants
+    cdef readonly PackedWeights packed
     cdef readonly Compilation compilation
     cdef Execution execution
 
@@ -56,6 +58,7 @@ cdef class Subgraph(Context):
     cdef bint touched                # an input may have been written to since the last run
     cdef dict last_inputs            # of the last run, for who repeats it; None: nobody has asked
 
+    cdef int want_prepare(self, str what) except -1
     cdef int set_up(self, int threads, frozenset disabled) except -1
     cdef int reserve_strip_tensors(self) except -1
     cdef int allocate(self) except -1

@@ -22,7 +22,7 @@ from tflm_cy.graph.allocator cimport Mark
 from tflm_cy.graph.carried_values cimport (
     forget_addresses, restore_addresses, restore_values, save_addresses, save_inputs as save_inputs_of, save_variables,
 )
-from tflm_cy.graph.context cimport PREPARE, Context, Node
+from tflm_cy.graph.context cimport PREPARE, Context, Node, Packing
 from tflm_cy.graph.execution cimport run_steps
 from tflm_cy.graph.graph cimport bytes_of_all, forget_passes, move_tensors
 from tflm_cy.graph.passes.pipeline cimport run_passes
@@ -104,25 +104,31 @@ cdef class Subgraph(Context):
     cdef int materialize(self, const Tensor* tensor) except -1:
         return self.constants.materialize(self, tensor)
 
+    cdef int want_prepare(self, str what) except -1:
+        if self.state != PREPARE:
+            raise RuntimeError(f"{what} in prepare only")
+        return 0
+
     cdef void* persistent(self, size_t bytes) except NULL:
         """Zeroed memory until the next prepare, aligned as the arena's tensors are (64 bytes, TFLM: 16)."""
-        if self.state != PREPARE:
-            raise RuntimeError("persistent memory can be had in prepare only")
+        self.want_prepare("persistent memory can be had")
         return self.allocator.persistent(bytes)
 
     cdef void* unfilled(self, size_t bytes) except NULL:
         """As persistent, but with any bytes in it."""
-        if self.state != PREPARE:
-            raise RuntimeError("persistent memory can be had in prepare only")
+        self.want_prepare("persistent memory can be had")
         return self.allocator.unfilled(bytes)
+
+    cdef Packing* packing(self, const int32_t* layout, int words, size_t bytes) except NULL:
+        self.want_prepare("weights can be packed")
+        return self.packed.find(layout, words, bytes)
 
     cdef const uint8_t* same_bytes(self, uint8_t value, size_t bytes) except NULL:
         return self.allocator.same_bytes(value, bytes)
 
     cdef int request_scratch(self, size_t bytes) except -1:
         """Memory while this node runs; the handle is for `scratch`."""
-        if self.state != PREPARE:
-            raise RuntimeError("scratch memory can be requested in prepare only")
+        self.want_prepare("scratch memory can be requested")
         return self.memory.request_scratch(bytes, self.compilation.current, self.graph.laid_out[self.compilation.current].source)
 
     cdef int keep(self, object value) except -1:
@@ -163,17 +169,7 @@ cdef class Subgraph(Context):
         return self.versions[t - self.tensor_count] if self.tensor_count <= t < self.graph.tensor_count else t
 
     cdef bint kept_by_tensorflow(self, const Tensor* tensor) except -1:
-        """Whether TensorFlow keeps a tensor whose value is known in prepare: all but what DEQUANTIZE makes of another such tensor.
-
-        That is made anew in each invoke there, which only shows in bytes that depend on whether a filter can change.
-        """
-        cdef const Node* node
-        cdef int n
-        for n in range(self.graph.node_count):
-            node = &self.graph.nodes[n]
-            if node.output_count == 1 and node.outputs[0] == tensor.index and self.operator_names[n] == "DEQUANTIZE":
-                return node.inputs[0] >= 0 and self.tensors[node.inputs[0]].allocation == CONSTANT
-        return True
+        return self.compilation.kept_by_tensorflow(tensor)
 
     # ---------------------------------------------------------------- what operators call in invoke
 
@@ -334,6 +330,7 @@ cdef class Subgraph(Context):
         """Prepare all nodes anew after a constant has changed; inputs and variables keep their values."""
         cdef dict saved = save_variables(&self.graph, self.save_inputs())
         self.ready = False
+        self.packed.forget()
         self.allocate()
         return restore_values(&self.graph, saved)
 
@@ -414,6 +411,7 @@ cdef class Subgraph(Context):
             mark.tail, mark.bulk = self.loaded, 0
             self.allocator.rewind(mark)
         self.constants.forget()
+        self.packed.begin_again()
         self.memory.stage_blocks, self.memory.block_count, self.compilation.kept = [], 0, []
         self.memory.scratch_count = self.memory.scratch_bound = 0
         self.allocator.rows = None

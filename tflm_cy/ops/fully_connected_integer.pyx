@@ -355,7 +355,8 @@ cdef bint ready_gemm_i8(Context context, IntegerMatrix* op, const Tensor* x, con
     c.w_zero_point = w.zero_point if w.type == UINT8 else 0
     c.out.bias = narrow
     c.y_size = 1
-    op.requantize.waits = plan_conv_i8(context, c, x, weight_bytes(context, w, &op.weights), op.m.depth)
+    op.requantize.packing = plan_conv_i8(context, c, x, weight_bytes(context, w, &op.weights), op.m.depth)
+    op.requantize.waits = op.requantize.packing != NULL
     return op.requantize.waits
 
 

@@ -43,6 +43,7 @@ cdef struct ConvF32Unfused:
     float* packed
     int scratch                  # its handle
     bint waits                   # to be packed
+    void* packing                # where they are noted
 
 ctypedef bint (*RowsConvF32Unfused)(
     const float* packed, const float* w, ptrdiff_t n, ptrdiff_t k, const float* x, const float* bias, float low, float high, float* y,

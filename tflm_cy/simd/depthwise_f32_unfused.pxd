@@ -27,6 +27,7 @@ cdef struct DepthwiseF32Unfused:
     # the caller's
     float* packed
     bint waits                   # to be packed
+    void* packing                # where they are noted
 
 cdef struct DepthwiseF32UnfusedKernels:
     bint (*plan)(DepthwiseF32Unfused* d) noexcept nogil

@@ -54,6 +54,7 @@ cdef char* new_base(Compilation c, bint* zeroed) except NULL:
         base = <char*>c.allocator.arena.set_head(size)
         c.allocator.trim()
         c.constants.trim()
+        c.packed.trim()
         zeroed[0] = c.allocator.arena.head_owner() is not owner        # pages cost nothing before they are used
         return base
     zeroed[0] = True                                                    # nodes write all of a later stage's outputs

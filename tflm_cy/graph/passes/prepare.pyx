@@ -183,6 +183,7 @@ cdef int prepare_node(Compilation c, Context context, int step) except -1:
             f"{how} Node number {node.index} ({c.operator_names[node.index]}) failed to prepare.")
     check_inputs(c, context, step, node, registration.sparse_input)
     try:
+        c.packed.begin(node)
         c.constants.materialize_inputs(context, node, registration.deferred_input)
         registration.prepare(context, node)
     except MemoryError as error:

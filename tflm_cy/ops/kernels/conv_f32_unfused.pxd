@@ -10,8 +10,9 @@ Weights are packed at the first invoke, as TensorFlow's are. Without panels thos
 """
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.graph.context cimport Context, Node
-from tflm_cy.ops.kernels.packed cimport plan_packed, reserve_packed
+from tflm_cy.graph.context cimport Context, Node, Packing
+from tflm_cy.ops.kernels.packed cimport plan_packed
+from tflm_cy.ops.kernels.packings cimport find_packed, note_packed
 from tflm_cy.simd.conv_f32_unfused cimport ConvF32Unfused
 from tflm_cy.simd.depthwise_f32_unfused cimport DepthwiseF32Unfused
 
@@ -29,7 +30,7 @@ cdef inline bint ready_unfused(Context context, const Node* node, Unfused* k, pt
     """The packed weights have `least` bytes, which the scalar definition may have instead."""
     if k.bias == NULL or context.input(node, 1).data == NULL or not plan_packed(k):
         return False
-    reserve_packed(context, k, least)
+    k.packing = find_packed(context, k, least)
     if Unfused is ConvF32Unfused:
         k.scratch = context.request_scratch(k.scratch_bytes)
     k.waits = True
@@ -38,9 +39,11 @@ cdef inline bint ready_unfused(Context context, const Node* node, Unfused* k, pt
 
 cdef inline bint pack_unfused(Context context, const Node* node, Unfused* k) noexcept nogil:
     """False where the scalar definition must serve."""
-    cdef bint served = k.pack(k, filter_of(context, node))
+    cdef Packing* packing = <Packing*>k.packing
+    cdef bint served = packing.filled or k.pack(k, filter_of(context, node))
     k.waits = False
     if served:
+        note_packed(k, packing)
         context.evict(context.input(node, 1))
     return served
 

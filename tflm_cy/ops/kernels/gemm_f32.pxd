@@ -16,8 +16,9 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.xnnpack.product_order cimport ONE_CHAIN
-from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_CLAMP, EPILOGUE_PRELU_SIGNED, Context, Node
+from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_CLAMP, EPILOGUE_PRELU_SIGNED, Context, Node, Packing
 from tflm_cy.ops.kernels.packed cimport plan_packed, request_workers, reserve_packed, run_packed, run_packed_range
+from tflm_cy.ops.kernels.packings cimport find_packed, note_packed
 from tflm_cy.ops.value_space cimport channels_of
 from tflm_cy.simd.conv_f32 cimport ConvF32, EpilogueF32
 from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32
@@ -34,12 +35,26 @@ cdef inline bint ready_conv_f32(
     Context context, ConvF32* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride,
 ) except -1:
     """True when it will serve; the caller has filled in the first part."""
+    cdef Packing* packing
+    c.workers = context.workers
+    if not plan_packed(c):
+        return False
+    packing = find_packed(context, c)
+    request_workers(context, c)
+    if not packing.filled:
+        c.pack(c, w, bias, column_stride, k_stride)
+        note_packed(c, packing)
+    return True
+
+
+cdef inline bint ready_part_f32(Context context, ConvF32* c, const float* w, const float* bias) except -1:
+    """As ready_conv_f32, of filters that the caller has made for this shape."""
     c.workers = context.workers
     if not plan_packed(c):
         return False
     reserve_packed(context, c)
     request_workers(context, c)
-    c.pack(c, w, bias, column_stride, k_stride)
+    c.pack(c, w, bias, c.shape.kh * c.shape.kw * c.shape.group_ic, 1)
     return True
 
 
@@ -47,11 +62,14 @@ cdef inline bint ready_depthwise_f32(
     Context context, DepthwiseF32* d, const float* w, const float* bias, ptrdiff_t tap_stride, ptrdiff_t channel_stride,
 ) except -1:
     """As ready_conv_f32."""
+    cdef Packing* packing
     if not plan_packed(d):
         return False
-    reserve_packed(context, d)
+    packing = find_packed(context, d)
     request_workers(context, d)
-    d.pack(d, w, bias, tap_stride, channel_stride)
+    if not packing.filled:
+        d.pack(d, w, bias, tap_stride, channel_stride)
+        note_packed(d, packing)
     return True
 
 

@@ -19,11 +19,12 @@ from tflm_cy.arithmetic.hybrid_quantization cimport plan_by_ranges
 from tflm_cy.arithmetic.hybrid_scaling cimport HybridScaling
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowRange, RowScale, RowSteps
 from tflm_cy.arithmetic.shapes cimport ConvShape
-from tflm_cy.graph.context cimport Context, IterationSpace, Node, WorkFunction, iteration_space
+from tflm_cy.graph.context cimport Context, IterationSpace, Node, Packing, WorkFunction, iteration_space
 from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.ops.kernels.gemm_i8 cimport pack_conv_i8, pack_depthwise_i8
 from tflm_cy.ops.kernels.once cimport Steps, begin_once, end_once, end_step, leave_steps, take_step, wait_for_steps
-from tflm_cy.ops.kernels.packed cimport plan_packed, reserve_packed
+from tflm_cy.ops.kernels.packed cimport plan_packed
+from tflm_cy.ops.kernels.packings cimport find_packed
 from tflm_cy.simd.conv_i8 cimport ConvI8
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8
 from tflm_cy.simd.ranges cimport TILE_POSITIONS, band_of, by_panels, conv_i8_time, depthwise_i8_time, run_columns_conv_i8
@@ -47,6 +48,7 @@ cdef struct HybridI8:
     int32_t* w_sums
     const int8_t* w
     int waits                    # 1: to be packed
+    Packing* packing
     int image                    # scratch: a single image as int16, then
     ptrdiff_t narrow_at          # as bytes, and
     ptrdiff_t ranges_at          # the ranges of its blocks; of several images each worker has one in its own scratch memory, without ranges
@@ -117,7 +119,7 @@ cdef inline bint ready_hybrid_i8(
     c.w, c.w_row = w, depth
     if not plan_packed(c):
         return False
-    reserve_packed(context, c)
+    h.packing = find_packed(context, c)
     end_hybrid(context, h, 0, c.scratch_bytes)
     return True
 
@@ -144,7 +146,7 @@ cdef inline bint ready_hybrid_depthwise_i8(
     d.w = <const uint8_t*>w
     if not plan_packed(d):
         return False
-    reserve_packed(context, d)
+    h.packing = find_packed(context, d)
     end_hybrid(context, h, d.outside_bytes, d.scratch_bytes)
     return True
 
@@ -156,7 +158,7 @@ cdef inline void pack_hybrid_i8(HybridI8* h) noexcept nogil:
         return
     if not h.depthwise:
         sum_rows(h.w, g.oc, h.sums.w_row, h.w_sums)
-        pack_conv_i8(&h.sums)
+        pack_conv_i8(&h.sums, h.packing)
         end_once(&h.waits)
         return
     for k in range(h.taps.shape.oc):
@@ -164,7 +166,7 @@ cdef inline void pack_hybrid_i8(HybridI8* h) noexcept nogil:
     for k in range(h.filter):
         for c in range(h.taps.shape.oc):
             h.w_sums[c] += h.w[k * h.taps.shape.oc + c]
-    pack_depthwise_i8(&h.taps)
+    pack_depthwise_i8(&h.taps, h.packing)
     end_once(&h.waits)
 
 

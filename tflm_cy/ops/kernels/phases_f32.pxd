@@ -16,7 +16,7 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport Context
-from tflm_cy.ops.kernels.gemm_f32 cimport ready_conv_f32
+from tflm_cy.ops.kernels.gemm_f32 cimport ready_part_f32
 from tflm_cy.ops.kernels.phases_i8 cimport MOST_PHASES, Axis8, axis_of_phase
 from tflm_cy.simd.conv_f32 cimport ConvF32
 from tflm_cy.simd.ranges cimport time_of
@@ -119,7 +119,7 @@ cdef inline bint plan_phase(
     c.shape.pad_h = c.shape.pad_w = 0
     c.low, c.high = low, high
     c.order = order
-    if not ready_conv_f32(context, c, <const float*><char*>room, bias, depth, 1) or not c.direct:
+    if not ready_part_f32(context, c, <const float*><char*>room, bias) or not c.direct:
         return False
     c.shape.ih = p.height
     c.y_row = -p.stride_w * g.oc

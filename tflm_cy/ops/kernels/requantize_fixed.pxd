@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from tflm_cy.arithmetic.multipliers cimport Factor
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.sum_rescale cimport Rescale
-from tflm_cy.graph.context cimport Context, Node, WorkFunction
+from tflm_cy.graph.context cimport Context, Node, Packing, WorkFunction
 from tflm_cy.graph.tensor cimport INT8, INT32, UINT8, Tensor, count, is_constant
 from tflm_cy.ops.quantized_weights cimport ROUND_ONCE, Multipliers, are_below, are_small, fill_factors, own_factors
 from tflm_cy.ops.kernels.gemm_i8 cimport pack_conv_i8, pack_depthwise_i8, plan_conv_i8, plan_depthwise_i8
@@ -36,6 +36,7 @@ cdef struct LateRequantize:      # what becomes of the sums
     RequantizeFixed fixed        # its `pack` is NULL: other multipliers
     Multipliers late             # to be filled in before, unless it has no channels
     int waits                    # 1: weights and multipliers are still to be packed
+    Packing* packing             # of the weights; NULL: they cannot be packed
 
 
 cdef inline const int32_t* constant_bias(Context context, const Tensor* b, ptrdiff_t channels) except? NULL:
@@ -103,10 +104,10 @@ cdef inline int set_late(Context context, Multipliers* late, Multipliers* m, Res
 
 
 cdef inline int place_late(Context context, LateRequantize* v, void* packed, ptrdiff_t packed_bytes) except -1:
-    """Those to be filled in later lie where the packed weights will, which are written when nobody reads multipliers any more."""
+    """Those to be filled in later lie where the packed weights will, if these are still to be written, when nobody reads multipliers any more."""
     cdef ptrdiff_t bytes = v.late.channels * <ptrdiff_t>sizeof(Factor)
     if v.late.channels > 0:
-        v.late.factors = <Factor*>(packed if bytes <= packed_bytes else context.unfilled(bytes))
+        v.late.factors = <Factor*>(packed if bytes <= packed_bytes and not v.packing.filled else context.unfilled(bytes))
         v.fixed.factors = v.late.factors
     return 0
 
@@ -125,10 +126,11 @@ cdef inline bint ready_fixed(
         return False
     fill_requantize_fixed(plan, &v.fixed, g, x, w_zero_point, bias)
     if Plan8 is ConvI8:
-        v.waits = plan_conv_i8(context, plan, x, w, row)
+        v.packing = plan_conv_i8(context, plan, x, w, row)
     else:
         plan.w = <const uint8_t*>w
-        v.waits = plan_depthwise_i8(context, plan)
+        v.packing = plan_depthwise_i8(context, plan)
+    v.waits = v.packing != NULL
     if v.waits:
         place_late(context, v, plan.packed, plan.packed_bytes)
     return v.waits
@@ -142,9 +144,9 @@ cdef inline void pack_fixed(Plan8* plan, LateRequantize* v) noexcept nogil:
         fill_factors(&v.late)
         v.fixed.pack(&v.fixed)
     if Plan8 is ConvI8:
-        pack_conv_i8(plan)
+        pack_conv_i8(plan, v.packing)
     else:
-        pack_depthwise_i8(plan)
+        pack_depthwise_i8(plan, v.packing)
     end_once(&v.waits)
 
 

@@ -23,7 +23,9 @@ cdef int check_rank(const Tensor* tensor, str name) except -1:
 cdef int read_sides(Context context, const Tensor* image, int32_t* sides, bint converted=False) except -1:
     """The four dimensions that XNNPACK sees; 0 where there were never more. converted: what it quantizes first, so that it is its own."""
     cdef Partition partition = partition_in_preparation(<Subgraph>context)
-    cdef list before = None if not converted and image.index in partition.inputs else partition.sides.get(image.index)
+    cdef list before = None
+    if image.rank < 4 and (converted or image.index not in partition.inputs):
+        before = partition.sides.get(image.index)
     cdef int d
     for d in range(4):
         sides[d] = image.dims[d] if d < image.rank else 0 if before is None else before[d]

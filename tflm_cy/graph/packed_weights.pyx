@@ -1,0 +1,122 @@
+# tflm_cy: optimize=speed
+"""Weights as kernels want them. What a node has packed is there again when it is prepared anew, because an input or a loop's value has another shape.
+
+    packing = context.packing(layout, words, bytes)      # in prepare: memory for packed weights, of this node's next packing
+    if not packing.filled:                               # else: they lie in packing.data as they were packed for the same layout
+        ...                                              # now or in the first invoke
+        packing.filled = True
+
+`layout` is all of a kernel's plan that packed weights depend on and that shapes, threads or the environment may change. What else they depend on are
+constants: a node that packs something else packs it each time. A packing whose layout is another one than before is filled anew, in the same memory if
+it has room. What no packing needs any more is given back when it is more than what they do.
+
+`check_packings(True)` lets everything be packed each time and compares it with what was there.
+"""
+from libc.stdint cimport uintptr_t
+from libc.string cimport memcmp, memcpy, memset
+
+from tflm_cy.graph.allocator cimport SLACK
+from tflm_cy.graph.context cimport LAYOUT_WORDS
+from tflm_cy.memory.arena cimport KIND_OP_DATA
+from tflm_cy.memory.block cimport new_block
+
+cdef bint CHECKS = False
+
+
+def check_packings(bint on):
+    """Pack all weights in each prepare, and raise SystemError where they are not the bytes that were there. Returns the former choice."""
+    global CHECKS
+    former = CHECKS
+    CHECKS = on
+    return former
+
+
+cdef class PackedWeights:
+    """See the module."""
+
+    def __init__(self, DeferredConstants constants):
+        self.constants = constants
+        self.doubted = []
+
+    @property
+    def used_bytes(self):
+        """Bytes of packed weights and what is noted of them."""
+        return 0 if self.arena is None else self.arena.used_bytes
+
+    cdef int begin(self, const Node* node) except -1:
+        """This node is being prepared from now on."""
+        cdef size_t bytes = self.constants.graph.node_count * sizeof(Packing*)
+        if self.doubted:
+            self.check()
+        if self.firsts is None or self.firsts.size < bytes:
+            self.forget()
+            self.firsts = new_block(bytes, 16)
+        self.node = node
+        self.place = &(<Packing**>self.firsts.data)[node.index]
+        self.constant = -1
+        return 0
+
+    cdef Packing* find(self, const int32_t* layout, int words, size_t bytes) except NULL:
+        """The node's next packing."""
+        cdef Packing* packing = self.place[0]
+        if packing == NULL:
+            if self.arena is None:
+                self.arena = GrowingArena(self.constants.allocator.alignment, SLACK)
+            packing = <Packing*>self.arena.allocate_tail(sizeof(Packing), 8, KIND_OP_DATA)
+            self.place[0] = packing
+        self.place = &packing.next
+        if self.constant < 0:
+            self.constant = self.constants.are_fixed(self.node)
+        if packing.filled and self.constant and packing.words == words and memcmp(packing.layout, layout, words * sizeof(int32_t)) == 0:
+            if CHECKS:
+                self.doubt(packing)
+            return packing
+        packing.filled = False
+        if packing.capacity < bytes or packing.data == NULL:
+            self.unused += packing.capacity
+            packing.capacity = 0
+            packing.data = <uint8_t*>self.arena.allocate_unfilled(bytes, self.arena.alignment, KIND_OP_DATA)
+            packing.capacity = bytes
+        packing.words = min(words, LAYOUT_WORDS)
+        memcpy(packing.layout, layout, packing.words * sizeof(int32_t))
+        return packing
+
+    cdef int begin_again(self) except -1:
+        """All nodes are going to be prepared."""
+        if self.arena is not None and 2 * self.unused > self.arena.used_bytes:
+            self.forget()
+        return 0
+
+    cdef int forget(self) except -1:
+        """As if nothing had been packed."""
+        self.doubted.clear()
+        if self.arena is not None:
+            self.arena.rewind(0)
+        if self.firsts is not None:
+            memset(self.firsts.data, 0, self.firsts.size)
+        self.unused = 0
+        return 0
+
+    cdef int trim(self) noexcept:
+        if self.arena is not None:
+            self.arena.trim_tail()
+        return 0
+
+    cdef int doubt(self, Packing* packing) except -1:
+        """It is filled again; what it holds now is kept for `check`."""
+        self.doubted.append((<uintptr_t>packing, (<const char*>packing.data)[:packing.capacity]))
+        packing.filled = False
+        return 0
+
+    cdef int check(self) except -1:
+        """SystemError if what was packed again has other bytes than before."""
+        cdef Packing* packing
+        cdef list waiting = []
+        for address, before in self.doubted:
+            packing = <Packing*><uintptr_t>address
+            if not packing.filled:
+                waiting.append((address, before))
+            elif memcmp(packing.data, <const char*><bytes>before, len(before)) != 0:
+                raise SystemError(f"weights of {len(before)} bytes would have been taken for others")
+        self.doubted = waiting
+        return 0
