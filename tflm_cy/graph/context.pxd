@@ -173,7 +173,7 @@ cdef class Registration:
     cdef readonly int lowest_version
     cdef readonly int sparse_input         # which input may be a sparse constant, -1: none; EVERY_INPUT: prepare looks
     cdef readonly int deferred_input       # the input whose value prepare does not look at, or asks for by `materialize`; -1: none
-    cdef readonly int packed_input         # the constant input whose value prepare alone looks at; -1: none
+    cdef readonly int packed_input         # the constant input whose value prepare alone looks at, if it asks for it by `materialize`; -1: none
     cdef PrepareFunction prepare
 
 

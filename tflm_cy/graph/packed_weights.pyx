@@ -10,8 +10,10 @@
 constants: a node that packs something else packs it each time. A packing whose layout is another one than before is filled anew, in the same memory if
 it has room. What no packing needs any more is given back when it is more than what they do.
 
-`check_packings(True)` lets everything be packed each time and compares it with what was there.
+`check_packings(True)`, or TFLM_CY_DEBUG=1, lets everything be packed each time and compares it with what was there.
 """
+import os
+
 from libc.stdint cimport uintptr_t
 from libc.string cimport memcmp, memcpy, memset
 
@@ -20,7 +22,7 @@ from tflm_cy.graph.context cimport LAYOUT_WORDS
 from tflm_cy.memory.arena cimport KIND_OP_DATA
 from tflm_cy.memory.block cimport new_block
 
-cdef bint CHECKS = False
+cdef bint CHECKS = os.environ.get("TFLM_CY_DEBUG", "") not in ("", "0")
 
 
 def check_packings(bint on):

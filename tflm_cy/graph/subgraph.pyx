@@ -318,6 +318,7 @@ cdef class Subgraph(Context):
         """Give a constant memory that may be written: this subgraph's, so that file and caller's bytes stay as they are."""
         cdef Tensor* tensor = &self.tensors[index]
         cdef const void* before = tensor.data
+        self.packed.forget()
         if before == self.allocator.owned[index]:
             return 0
         if self.allocator.own(index, tensor.bytes) == NULL:
@@ -330,7 +331,6 @@ cdef class Subgraph(Context):
         """Prepare all nodes anew after a constant has changed; inputs and variables keep their values."""
         cdef dict saved = save_variables(&self.graph, self.save_inputs())
         self.ready = False
-        self.packed.forget()
         self.allocate()
         return restore_values(&self.graph, saved)
 

@@ -186,7 +186,7 @@ cdef int use_product(Context context, Node* node, Conv3D* op, Tensor* w) except 
                 reserve_packed(context, &op.chains)
                 request_workers(context, &op.chains)
                 op.product = FUSED
-        elif ready_conv_f32(context, &op.chains, <const float*>w.data, biases, 1, op.volume.oc):
+        elif ready_conv_f32(context, &op.chains, w, 0, biases, 1, op.volume.oc):
             op.product = FUSED
     else:
         if bias == NULL:

@@ -1,6 +1,6 @@
 """How the float32 operators with weights use the vector kernels: plan, memory, pack, in prepare.
 
-    if ready_conv_f32(context, &op.fast, w, bias, column_stride, k_stride):    # else: the scalar definition
+    if ready_conv_f32(context, &op.fast, w, 0, bias, column_stride, k_stride):    # else: the scalar definition
         parallelize_packed(context, node, &op.fast, compute_range)
 
 and the same of depthwise convolutions; packed.pxd runs them.
@@ -17,6 +17,7 @@ from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.xnnpack.product_order cimport ONE_CHAIN
 from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_CLAMP, EPILOGUE_PRELU_SIGNED, Context, Node, Packing
+from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.ops.kernels.packed cimport plan_packed, request_workers, reserve_packed, run_packed, run_packed_range
 from tflm_cy.ops.kernels.packings cimport find_packed, note_packed
 from tflm_cy.ops.value_space cimport channels_of
@@ -32,9 +33,9 @@ cdef struct GemmF32:
 
 
 cdef inline bint ready_conv_f32(
-    Context context, ConvF32* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride,
+    Context context, ConvF32* c, const Tensor* w, ptrdiff_t first, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride,
 ) except -1:
-    """True when it will serve; the caller has filled in the first part."""
+    """True when it will serve; the caller has filled in the first part. `first`: of the weights."""
     cdef Packing* packing
     c.workers = context.workers
     if not plan_packed(c):
@@ -42,7 +43,8 @@ cdef inline bint ready_conv_f32(
     packing = find_packed(context, c)
     request_workers(context, c)
     if not packing.filled:
-        c.pack(c, w, bias, column_stride, k_stride)
+        context.materialize(w)
+        c.pack(c, <const float*>w.data + first, bias, column_stride, k_stride)
         note_packed(c, packing)
     return True
 
@@ -59,7 +61,7 @@ cdef inline bint ready_part_f32(Context context, ConvF32* c, const float* w, con
 
 
 cdef inline bint ready_depthwise_f32(
-    Context context, DepthwiseF32* d, const float* w, const float* bias, ptrdiff_t tap_stride, ptrdiff_t channel_stride,
+    Context context, DepthwiseF32* d, const Tensor* w, const float* bias, ptrdiff_t tap_stride, ptrdiff_t channel_stride,
 ) except -1:
     """As ready_conv_f32."""
     cdef Packing* packing
@@ -68,7 +70,8 @@ cdef inline bint ready_depthwise_f32(
     packing = find_packed(context, d)
     request_workers(context, d)
     if not packing.filled:
-        d.pack(d, w, bias, tap_stride, channel_stride)
+        context.materialize(w)
+        d.pack(d, <const float*>w.data, bias, tap_stride, channel_stride)
         note_packed(d, packing)
     return True
 

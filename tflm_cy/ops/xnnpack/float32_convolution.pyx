@@ -183,11 +183,12 @@ cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t t
     fast.shape = g[0]
     fast.low, fast.high = op.range.low, op.range.high
     if ready_depthwise_f32(
-        context, fast, <const float*>context.input(node, 1).data, <const float*>context.input(node, 2).data, tap_stride, channel_stride,
+        context, fast, context.input(node, 1), <const float*>context.input(node, 2).data, tap_stride, channel_stride,
     ):
         node.invoke = depthwise_vector
         return parallelize_packed(context, node, fast, compute_depthwise)
     op.packed = <float*>context.persistent(sizeof(float) * tile * g.ic)
+    context.materialize(context.input(node, 1))
     pack_taps(g, <const float*>context.input(node, 1).data, tap_stride, channel_stride, op.packed)
     op.bias = <const float*>context.input(node, 2).data
     op.zeros = <const float*>context.persistent(sizeof(float) * g.ic)
@@ -202,7 +203,7 @@ cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t t
 
 cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t column_stride, ptrdiff_t k_stride) except -1:
     cdef ConvShape* g = &op.shape
-    cdef const float* w = <const float*>context.input(node, 1).data
+    cdef const Tensor* w = context.input(node, 1)
     cdef const float* b = <const float*>context.input(node, 2).data
     cdef ptrdiff_t group_oc = g.oc / g.groups
     cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
@@ -214,14 +215,15 @@ cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t col
     if depth == g.group_ic == g.ic and g.stride_h == g.stride_w == 1:
         op.order = order_of_matrix(product_rules(), g.batches * g.oh * g.ow, g.oc)
     op.fast.plan.order = op.order
-    if ready_conv_f32(context, &op.fast.plan, w, b, column_stride, k_stride):
+    if ready_conv_f32(context, &op.fast.plan, w, 0, b, column_stride, k_stride):
         node.invoke = convolve_vector
         node.try_fuse = try_fuse
         return parallelize_packed(context, node, &op.fast.plan, compute_range)
     op.packed = <float*>context.persistent(sizeof(float) * size * g.groups)
+    context.materialize(w)
     for group in range(g.groups):
         pack_filters(
-            w + group * group_oc * column_stride, b + group * group_oc, group_oc, depth, column_stride, k_stride,
+            <const float*>w.data + group * group_oc * column_stride, b + group * group_oc, group_oc, depth, column_stride, k_stride,
             op.packed + group * size,
         )
     op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
@@ -308,10 +310,11 @@ cdef int finish_transposed(
     depth = g.kh * g.kw * g.ic
     op.order = order_of_windows(product_rules(), transposed_positions(g), g.oc)
     if g.kh == g.stride_h and g.kw == g.stride_w and g.oh == g.ih * g.kh and g.ow == g.iw * g.kw and g.oh * g.ow > 0:
-        if prepare_spread(context, op, <const float*>w.data, values):
+        if prepare_spread(context, op, w, values):
             node.invoke = spread
             return context.parallelize(
                 node, compute_spread, iteration_space(g.batches * g.ih, 1), g.batches * g.ih * g.kh * time_of(&op.rows[0]))
+    context.materialize(w)
     if plan_phases_f32(context, &op.phases, g, op.order, op.range.low, op.range.high, <const float*>w.data, values):
         node.invoke = convolve_phases
         return context.parallelize(node, phases_range, iteration_space(g.batches * g.oh, 1), op.phases.time)
@@ -324,7 +327,7 @@ cdef int finish_transposed(
     return 0
 
 
-cdef bint prepare_spread(Context context, Convolution* op, const float* w, const float* bias) except -1:
+cdef bint prepare_spread(Context context, Convolution* op, const Tensor* w, const float* bias) except -1:
     """Filters as large as the strides: an output has one tap, and a filter row makes of an input row one output row."""
     cdef ConvShape* g = &op.shape
     cdef ConvShape row
@@ -341,7 +344,7 @@ cdef bint prepare_spread(Context context, Convolution* op, const float* w, const
         fast.low, fast.high = op.range.low, op.range.high
         fast.period, fast.period_stride = g.oc, g.ic
         fast.order = op.order
-        if not ready_conv_f32(context, fast, w + ky * g.kw * g.ic, bias, g.kh * g.kw * g.ic, 1):
+        if not ready_conv_f32(context, fast, w, ky * g.kw * g.ic, bias, g.kh * g.kw * g.ic, 1):
             return False
     return True
 

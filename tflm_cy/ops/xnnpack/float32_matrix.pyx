@@ -89,11 +89,12 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     node.data = op
     op.order = order_of_matrix(product_rules(), op.rows, op.outputs)
     set_product(&op.fast.plan, op.rows, op.depth, op.outputs, op.range, op.order)
-    if ready_conv_f32(context, &op.fast.plan, <const float*>w.data, bias, op.depth, 1):
+    if ready_conv_f32(context, &op.fast.plan, w, 0, bias, op.depth, 1):
         node.invoke = multiply_vector
         node.try_fuse = try_fuse
         return parallelize_packed(context, node, &op.fast.plan, multiply_range)
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.outputs, op.depth))
+    context.materialize(w)
     pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
     node.invoke = fully_connected
     return 0
@@ -181,7 +182,7 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
         join_rows(op)
     set_product(&op.fast.plan, op.m, op.k, op.n, float_limits(0), order)
     if matrices == 1 and not op.adj_x and is_constant(y):
-        if ready_conv_f32(context, &op.fast.plan, <const float*>y.data, NULL, op.column_stride, op.k_stride):
+        if ready_conv_f32(context, &op.fast.plan, y, 0, NULL, op.column_stride, op.k_stride):
             node.invoke = multiply_vector
             return parallelize_packed(context, node, &op.fast.plan, multiply_range)
     op.vector = plan_packed(&op.fast.plan)
