@@ -106,10 +106,26 @@ cdef inline Pair64 weak(const uint8_t* s, uint64_t a, uint64_t b) noexcept nogil
     return pair
 
 
+cdef struct Stirred:             # the state of a long text's fingerprint
+    uint64_t x, y, z
+    Pair64 v, w
+
+
+cdef inline Stirred stir(Stirred t, const uint8_t* s, uint64_t factor, uint64_t times) noexcept nogil:
+    """64 bytes more. times: a literal, 9 for the last ones, else 1."""
+    cdef Stirred next
+    cdef uint64_t x = turned(t.x + t.y + t.v.first + word(s + 8), 37) * factor ^ t.w.second * times
+    next.y = turned(t.y + t.v.second + word(s + 48), 42) * factor + t.v.first * times + word(s + 40)
+    next.x = turned(t.z + t.w.first, 33) * factor
+    next.z = x
+    next.v = weak(s, t.v.second * factor, x + t.w.first)
+    next.w = weak(s + 32, next.x + t.w.second, next.y + word(s + 16))
+    return next
+
+
 cdef inline uint64_t fingerprint(const uint8_t* s, ptrdiff_t n) noexcept nogil:
-    cdef uint64_t x = 81
-    cdef uint64_t y, z, factor
-    cdef Pair64 v, w
+    cdef Stirred t
+    cdef uint64_t factor
     cdef ptrdiff_t blocks = (n - 1) // LONG
     cdef ptrdiff_t i
     if n <= 16:
@@ -118,39 +134,25 @@ cdef inline uint64_t fingerprint(const uint8_t* s, ptrdiff_t n) noexcept nogil:
         return up_to_32(s, n)
     if n <= LONG:
         return up_to_64(s, n)
-    y = x * k1() + 113
-    z = mixed(y * k2() + 113) * k2()
-    v.first = v.second = w.first = w.second = 0
-    x = x * k2() + word(s)
-    factor = k1()
-    for i in range(blocks + 1):
-        if i == blocks:
-            # the last 64 bytes, whatever of them has been seen before
-            factor = k1() + ((z & 0xFF) << 1)
-            s = s + ((n - 1) & 63) - 63
-            w.first += <uint64_t>((n - 1) & 63)
-            v.first += w.first
-            w.first += v.first
-        x = turned(x + y + v.first + word(s + 8), 37) * factor
-        y = turned(y + v.second + word(s + 48), 42) * factor
-        x ^= w.second * 9 if i == blocks else w.second
-        y += (v.first * 9 if i == blocks else v.first) + word(s + 40)
-        z = turned(z + w.first, 33) * factor
-        v = weak(s, v.second * factor, x + w.first)
-        w = weak(s + 32, z + w.second, y + word(s + 16))
-        x, z = z, x
+    t.y = 81 * k1() + 113
+    t.z = mixed(t.y * k2() + 113) * k2()
+    t.v.first = t.v.second = t.w.first = t.w.second = 0
+    t.x = 81 * k2() + word(s)
+    for i in range(blocks):
+        t = stir(t, s, k1(), 1)
         s += LONG
-    return joined(joined(v.first, w.first, factor) + mixed(y) * k0() + z, joined(v.second, w.second, factor) + x, factor)
+    factor = k1() + ((t.z & 0xFF) << 1)
+    t.w.first += <uint64_t>((n - 1) & 63)
+    t.v.first += t.w.first
+    t.w.first += t.v.first
+    t = stir(t, s + ((n - 1) & 63) - 63, factor, 9)        # the last 64 bytes, whatever of them has been seen before
+    return joined(
+        joined(t.v.first, t.w.first, factor) + mixed(t.y) * k0() + t.z, joined(t.v.second, t.w.second, factor) + t.x, factor)
 
 
-cdef inline bint projected(float seed, const uint8_t* items, ptrdiff_t count, ptrdiff_t item, const float* weights, uint8_t* key) noexcept nogil:
-    """key: room for 4 bytes and an item. weights: NULL when all are 1."""
-    cdef double score = 0
-    cdef double value
+cdef inline void project_item(const float* seeds, ptrdiff_t count, float weight, uint8_t* key, ptrdiff_t item, double* sums) noexcept nogil:
+    """Add what an item gives to the sum of each seed. key: room for 4 bytes, and behind them the item."""
     cdef ptrdiff_t i
-    memcpy(key, &seed, 4)
     for i in range(count):
-        memcpy(key + 4, items + i * item, item)
-        value = <double><int64_t>fingerprint(key, 4 + item)
-        score += value if weights == NULL else <double>weights[i] * value
-    return score > 0
+        memcpy(key, &seeds[i], 4)
+        sums[i] += <double>weight * <double><int64_t>fingerprint(key, 4 + item)

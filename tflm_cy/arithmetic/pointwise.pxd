@@ -17,7 +17,7 @@ cdef extern from *:
     /* 1, -1 or 0; NaN and both zeros become 0. */
     #define TFLM_CY_SIGNS(NAME, TYPE) \
       X86_TWICE(NAME, (const TYPE *x, TYPE *y, int64_t n), (x, y, n), { \
-        for (int64_t i = 0; i < n; i++) y[i] = (TYPE)((TYPE)(x[i] > 0) - (TYPE)(x[i] < 0)); \
+        _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++) y[i] = (TYPE)((TYPE)(x[i] > 0) - (TYPE)(x[i] < 0)); \
       })
     TFLM_CY_SIGNS(tflm_cy_sign_f32, float)
     TFLM_CY_SIGNS(tflm_cy_sign_f64, double)

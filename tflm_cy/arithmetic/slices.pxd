@@ -186,6 +186,34 @@ cdef inline int64_t distance(int64_t stride, int64_t base) noexcept nogil:
     return base // a
 
 
+cdef inline int join_last_axes(Windows* s) noexcept nogil:
+    """Where windows have one element along the last axis, as along the channels of an image, it joins the axis in front, and rows are longer."""
+    cdef int last = s.rank - 1
+    cdef int64_t n
+    while last > 0:
+        n = s.dims[last]
+        if s.window[last] != 1 or s.stride[last] != 1 or s.base[last] != 1 or s.low[last] != 0 or s.out_dims[last] != n:
+            break
+        if s.stride[last - 1] != 1 or s.base[last - 1] != 1:
+            break
+        last -= 1
+        s.dims[last] *= n
+        s.out_dims[last] *= n
+        s.dilation[last] *= n
+        s.low[last] *= n
+    s.rank = last + 1
+    return 0
+
+
+cdef inline int64_t window_rows(const Windows* s) noexcept nogil:
+    """Rows of the output."""
+    cdef int64_t rows = 1
+    cdef int d
+    for d in range(s.rank - 1):
+        rows *= s.out_dims[d]
+    return rows
+
+
 cdef struct Reach:               # of an element of the windows of a row: the windows in which it lies on the input
     int64_t begin
     int64_t end

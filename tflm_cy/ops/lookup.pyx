@@ -10,7 +10,7 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.fingerprint cimport projected
+from tflm_cy.arithmetic.fingerprint cimport project_item
 from tflm_cy.arithmetic.strings cimport has_strings
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, STRING, Tensor, UINT8, bytes_of, count, type_name
@@ -188,24 +188,31 @@ cdef int project(Context context, Node* node, bint dense) noexcept nogil:
     cdef const float* seeds = <const float*>hash.data
     cdef ptrdiff_t item = x.bytes // x.dims[0]
     cdef int32_t bits = hash.dims[1]
+    cdef size_t room = <size_t>hash.dims[0] * bits * sizeof(double)
+    cdef double* sums
     cdef uint8_t* key
     cdef uint32_t signature, bit
     cdef int32_t i, j
     if x.data == NULL:
         return context.fail(b"LSH_PROJECTION: the input was never set")
-    key = <uint8_t*>malloc(item + 4)
-    if key == NULL:
+    sums = <double*>malloc(room + item + 4)
+    if sums == NULL:
         return context.fail(b"no memory for a key")
+    key = <uint8_t*>sums + room
+    memset(sums, 0, room)
+    for i in range(x.dims[0]):
+        memcpy(key + 4, <const char*>x.data + i * item, item)
+        project_item(seeds, hash.dims[0] * bits, 1 if weights == NULL else weights[i], key, item, sums)
     for i in range(hash.dims[0]):
         signature = 0
         for j in range(bits):
-            bit = projected(seeds[i * bits + j], <const uint8_t*>x.data, x.dims[0], item, weights, key)
+            bit = sums[i * bits + j] > 0
             signature = signature << 1 | bit
             if dense:
                 y[i * bits + j] = <int32_t>bit
         if not dense:
             y[i] = <int32_t>(signature + <uint32_t>i * (<uint32_t>1 << (bits & 31)))
-    free(key)
+    free(sums)
     return 0
 
 

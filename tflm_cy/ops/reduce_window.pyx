@@ -8,7 +8,7 @@ Source: LiteRT:tflite/kernels/{reduce_window,stablehlo_reduce_window}.cc.
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.combine cimport ADD, ALL, ANY, GREATEST, LEAST, MULTIPLY, Combine
-from tflm_cy.arithmetic.slices cimport Windows, distance, reduce_windows, reduce_windows_by_axes
+from tflm_cy.arithmetic.slices cimport Windows, distance, join_last_axes, reduce_windows, reduce_windows_by_axes, window_rows
 from tflm_cy.graph.context cimport Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, count_range, count_unsigned, is_constant,
@@ -95,7 +95,6 @@ cdef int finish_windows(Context context, Node* node, const int64_t* high) except
         if s.out_dims[d] > INT32_MAX:
             raise ValueError(f"an output of {s.out_dims[d]} elements in one dimension")
         dims[d] = <int32_t>s.out_dims[d]
-    s.every = distance(s.stride[x.rank - 1], s.base[x.rank - 1])
     context.set_shape(y, x.rank, dims)
     node.invoke = reduce
     if empty:
@@ -108,7 +107,9 @@ cdef int finish_windows(Context context, Node* node, const int64_t* high) except
         return 0
     if not padded and has_no_order(<Windowed*>node.data, x.type):
         return prepare_axes(context, node, taps)
-    context.parallelize(node, reduce_rows, iteration_space(count_range(y, 0, y.rank - 1), 1), 0.5 * taps * count(y))
+    join_last_axes(s)
+    s.every = distance(s.stride[s.rank - 1], s.base[s.rank - 1])
+    context.parallelize(node, reduce_rows, iteration_space(window_rows(s), 1), 0.5 * taps * count(y))
     return 0
 
 
@@ -152,8 +153,7 @@ cdef void reduce_by_axes(Context context, Node* node, int64_t first, int64_t end
 
 
 cdef int reduce(Context context, Node* node) noexcept nogil:
-    cdef const Tensor* y = context.output(node, 0)
-    reduce_rows(context, node, 0, count_range(y, 0, y.rank - 1), 0)
+    reduce_rows(context, node, 0, window_rows(&(<const Windowed*>node.data).windows), 0)
     return 0
 
 

@@ -91,7 +91,6 @@ UNARY32(hard_swish, vf_mul(vf_minimum(vf_maximum(vf_fma(x, vf_set1(0x1.555556p-3
 SCHEDULED32(tanh)
 SCHEDULED32(exp)
 SCHEDULED32(elu)
-SCHEDULED32(elu_avx2)
 SCHEDULED32(logistic_avx2)
 SCHEDULED32(gelu)
 SCHEDULED32(gelu_tanh)

@@ -46,8 +46,8 @@ cdef void cos_run32 "tflm_cy_cos_run32"(const void* params, const void* x, void*
     map_ahead8(cos8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void elu_avx2_run32 "tflm_cy_elu_avx2_run32"(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
-    map_ahead8(elu8_avx2, <const Parameters*>params, <const float*>x, <float*>y, n)
+cdef void elu_avx2_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(elu8_avx2, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
 cdef void logistic_avx2_run32 "tflm_cy_logistic_avx2_run32"(const void* params, const void* x, void* y, int64_t n) noexcept nogil:

@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.xnnpack.lanes cimport (
-    add8, bits8, f32x8, less8, load8, load_part8, max8, min8, mul8, select8, splat8, store8, store_part8,
+    add8, f32x8, less8, load8, load_part8, max8, min8, mul8, select8, select_by_sign8, splat8, store8, store_part8,
 )
 
 cdef enum Operation:
@@ -46,9 +46,9 @@ cdef inline f32x8 operate8(int operation, f32x8 a, f32x8 b, f32x8 low, f32x8 hig
     elif operation == MINIMUM:
         return min8(a, b)
     elif operation == PRELU_AVX2:                            # by the sign bit: -0 and NaN, too
-        return select8(bits8(a) >> 31, mul8(a, b), a)
+        return select_by_sign8(a, mul8(a, b), a)
     elif operation == PRELU_ONE_AVX2:
-        return select8(bits8(a) >> 31, mul8(b, a), a)
+        return select_by_sign8(a, mul8(b, a), a)
     else:                                                    # values that do not take the slope stay as they are
         return select8(less8(a, splat8(0)), mul8(a, b), a)
     return min8(high, max8(low, v))

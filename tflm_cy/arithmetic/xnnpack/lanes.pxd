@@ -51,9 +51,17 @@ cdef extern from *:
     static inline tflm_cy_f32x8 tflm_cy_floats8(tflm_cy_i32x8 v) { return (tflm_cy_f32x8)v; }
     static inline tflm_cy_i32x8 tflm_cy_less8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) { return a < b; }
     static inline tflm_cy_i32x8 tflm_cy_equal8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) { return a == b; }
+    #if defined(__AVX2__) && !defined(TFLM_CY_SIXTEEN)
+    static inline tflm_cy_f32x8 tflm_cy_select8(tflm_cy_i32x8 which, tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      return (tflm_cy_f32x8)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)which);
+    }
+    #define tflm_cy_select_by_sign8(x, a, b) tflm_cy_select8((tflm_cy_i32x8)(x), a, b)
+    #else
     static inline tflm_cy_f32x8 tflm_cy_select8(tflm_cy_i32x8 which, tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
       return (tflm_cy_f32x8)((which & (tflm_cy_i32x8)a) | (~which & (tflm_cy_i32x8)b));
     }
+    #define tflm_cy_select_by_sign8(x, a, b) tflm_cy_select8((tflm_cy_i32x8)(x) >> 31, a, b)
+    #endif
     #if defined(TFLM_CY_SIXTEEN)
     static inline __mmask16 tflm_cy_first(ptrdiff_t n) { return (__mmask16)((1u << n) - 1); }
     static inline tflm_cy_f32x8 tflm_cy_load_part8(const float *p, ptrdiff_t n) {
@@ -114,9 +122,9 @@ cdef extern from *:
     static inline tflm_cy_i32x8 tflm_cy_lookup8(const int32_t *table, tflm_cy_i32x8 i) {
       return (tflm_cy_i32x8)_mm256_i32gather_epi32(table, (__m256i)i, 4);
     }
-    #define TFLM_CY_LOOKUP_FEW
-    static inline tflm_cy_i32x8 tflm_cy_lookup_few8(const int32_t *table, tflm_cy_i32x8 i) {
-      return (tflm_cy_i32x8)_mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)table), (__m256i)i);
+    #define TFLM_CY_LOOKUP_FOUR
+    static inline tflm_cy_i32x8 tflm_cy_lookup_four8(const int32_t *table, tflm_cy_i32x8 i) {
+      return (tflm_cy_i32x8)_mm256_permutevar_ps(_mm256_broadcast_ps((const __m128 *)table), (__m256i)i);
     }
     static inline tflm_cy_f32x8 tflm_cy_add8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
       __asm__("vaddps %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a;
@@ -201,8 +209,8 @@ cdef extern from *:
     }
     static inline tflm_cy_i32x8 tflm_cy_lookup8(const int32_t *table, tflm_cy_i32x8 i) { tflm_cy_i32x8 r; TFLM_CY_LANES(table[i[l]]); }
     #endif
-    #ifndef TFLM_CY_LOOKUP_FEW
-    #define tflm_cy_lookup_few8 tflm_cy_lookup8
+    #ifndef TFLM_CY_LOOKUP_FOUR
+    #define tflm_cy_lookup_four8(table, i) tflm_cy_lookup8(table, (i) & 3)
     #endif
     """
     enum:
@@ -229,5 +237,6 @@ cdef extern from *:
     i32x8 less8 "tflm_cy_less8"(f32x8 a, f32x8 b) noexcept nogil
     i32x8 equal8 "tflm_cy_equal8"(f32x8 a, f32x8 b) noexcept nogil
     f32x8 select8 "tflm_cy_select8"(i32x8 which, f32x8 a, f32x8 b) noexcept nogil
+    f32x8 select_by_sign8 "tflm_cy_select_by_sign8"(f32x8 x, f32x8 a, f32x8 b) noexcept nogil      # a where x has its sign bit set
     i32x8 lookup8 "tflm_cy_lookup8"(const int32_t* table, i32x8 i) noexcept nogil
-    i32x8 lookup_few8 "tflm_cy_lookup_few8"(const int32_t* table, i32x8 i) noexcept nogil       # in eight entries
+    i32x8 lookup_four8 "tflm_cy_lookup_four8"(const int32_t* table, i32x8 i) noexcept nogil     # in four entries, by the low two bits

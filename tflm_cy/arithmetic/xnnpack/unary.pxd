@@ -14,8 +14,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.xnnpack.generation cimport rsqrt14, rsqrtps
 from tflm_cy.arithmetic.xnnpack.lanes cimport (
-    LANES, bits8, ceil8, equal8, f32x8, floats8, floor8, fma8, i32x8, less8, load8, load_part8, lookup8, lookup_few8, max8, min8, mul8, nearest8, select8,
-    splat8, store8, store_part8,
+    LANES, bits8, ceil8, equal8, f32x8, floats8, floor8, fma8, i32x8, less8, load8, load_part8, lookup8, lookup_four8, max8, min8, mul8, nearest8,
+    select8, select_by_sign8, splat8, store8, store_part8,
 )
 
 cdef extern from *:
@@ -130,7 +130,7 @@ cdef inline f32x8 leaky8_avx512(const Parameters* p, f32x8 x) noexcept nogil:
 
 cdef inline f32x8 leaky8_avx2(const Parameters* p, f32x8 x) noexcept nogil:
     """The sign bit decides: -0, negative denormals and NaN take the slope."""
-    return select8(bits8(x) >> 31, mul8(x, splat8(p.slope)), x)
+    return select_by_sign8(x, mul8(x, splat8(p.slope)), x)
 
 
 # ---- exponentials
@@ -182,7 +182,7 @@ cdef inline i32x8 splat_bits8(int32_t v) noexcept nogil:
 
 cdef inline f32x8 sigmoid_of_negative8(f32x8 x, f32x8 f) noexcept nogil:
     """f is the function of -|x|; for the others it is 1 - f."""
-    return select8(bits8(x) >> 31, f, splat8(1) - f)
+    return select_by_sign8(x, f, splat8(1) - f)
 
 
 cdef inline f32x8 logistic8_avx512(const Parameters* p, f32x8 x) noexcept nogil:
@@ -243,14 +243,14 @@ cdef inline f32x8 elu8_avx2(const Parameters* p, f32x8 x) noexcept nogil:
     cdef f32x8 z = max8(splat8(<float>-17.32868003845215), kept)
     cdef f32x8 magic = splat8(3145728)                           # 1.5 * 2^21: rounds to multiples of 1/4
     cdef f32x8 n = fma8(z, splat8(<float>1.4426950216293335), magic)
-    cdef f32x8 s = floats8(lookup_few8(EXP2_4, bits8(n) & 3) + (bits8(n) << 21))
+    cdef f32x8 s = floats8(lookup_four8(EXP2_4, bits8(n)) + (bits8(n) << 21))
     cdef f32x8 t, q
     n = n - magic
     t = fma8(n, splat8(<float>-0.6931471824645996), z)
     q = splat8(<float>0.04166393354535103)                       # 0x1.554F9Ap-5
     q = horner8(q, t, <float>0.1667184978723526)                 # 0x1.557082p-3
     q = horner8(q, t, <float>0.5000000596046448)                 # 0x1.000002p-1
-    return select8(bits8(x) >> 31, expm1_from8(q, t, s, alpha), kept)
+    return select_by_sign8(x, expm1_from8(q, t, s, alpha), kept)
 
 
 cdef inline f32x8 expm1_from8(f32x8 q, f32x8 t, f32x8 s, f32x8 alpha) noexcept nogil:
