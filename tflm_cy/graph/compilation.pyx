@@ -24,11 +24,11 @@ cdef frozenset NONE = frozenset()
 cdef class Compilation:
     """See the module."""
 
-    def __init__(self, Allocator allocator, MemoryPlan memory, DeferredConstants constants, PackedWeights packed):
+    def __init__(self, Allocator allocator, MemoryPlan memory, DeferredConstants constants):
         self.allocator = allocator
         self.memory = memory
         self.constants = constants
-        self.packed = packed
+        self.packed = PackedWeights(constants)
         self.strip_blocks, self.kept = [], []
         self.disabled = NONE
 

@@ -21,7 +21,6 @@ from tflm_cy.graph.deferred_constants cimport DeferredConstants
 from tflm_cy.graph.execution cimport Execution
 from tflm_cy.graph.graph cimport Graph, Step, new_steps
 from tflm_cy.graph.memory_plan cimport MemoryPlan
-from tflm_cy.graph.packed_weights cimport PackedWeights
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, shape_of, type_size
@@ -90,8 +89,8 @@ cdef int compose(Subgraph g) except -1:
     g.constants.allocator = g.allocator
     g.constants.registrations = g.registrations
     g.constants.last_value = -1
-    g.packed = PackedWeights(g.constants)
-    g.compilation = Compilation(g.allocator, g.memory, g.constants, g.packed)
+    g.compilation = Compilation(g.allocator, g.memory, g.constants)
+    g.packed = g.compilation.packed
     g.compilation.graph = &g.graph
     g.graph.context = <void*>g
     g.compilation.registrations = g.registrations

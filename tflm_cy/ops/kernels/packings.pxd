@@ -109,6 +109,6 @@ cdef inline int bytes_layout(const ConvI8* c, int32_t* layout) noexcept nogil:
 
 cdef inline int depthwise_bytes_layout(const DepthwiseI8* d, int32_t* layout) noexcept nogil:
     cdef ptrdiff_t[20] words = [
-        <ptrdiff_t>d.pack, d.packed_bytes, <ptrdiff_t>d.finish, d.shape.ic, d.shape.oc, d.channels, d.single, d.slabs, d.quads, d.rows, d.shift, d.chunk, d.width,
-        d.plane_bytes, d.groups, d.period, d.upright, d.shape.kw, d.magic_bias, d.most_extra]
+        <ptrdiff_t>d.pack, d.packed_bytes, <ptrdiff_t>d.finish, d.shape.ic, d.shape.oc, d.channels, d.single, d.slabs, d.quads, d.rows, d.shift,
+        d.chunk, d.width, d.plane_bytes, d.groups, d.period, d.upright, d.shape.kw, d.magic_bias, d.most_extra]
     return list_words(words, 20, layout)
