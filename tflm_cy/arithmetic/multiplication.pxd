@@ -234,8 +234,7 @@ cdef inline void floor_div_blocks(const void* params, const Divided* a, const Di
     cdef int64_t i
     floor_div_whole(params, a, b, y, n)
     for i in range(whole):
-        if b[i] == -1 and a[i] < 0 and a[i] == y[i]:
-            y[i] = <Divided>(-(a[i] + 1))
+        y[i] = <Divided>-(a[i] + 1) if (b[i] == -1) & (a[i] < 0) & (a[i] == y[i]) else y[i]
 
 
 cdef inline void floor_mod_f32(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:

@@ -134,29 +134,40 @@ cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const T
 
 
 # ---- divisions: integer divisors are checked before each run
+cdef enum:
+    ZERO_BLOCK = 1024            # values
+
+ctypedef fused Denominator:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+    float
+
+
+cdef inline bint any_zero(const Denominator* data, int64_t n) noexcept nogil:
+    """Block by block, so that the compiler makes vectors of the loop."""
+    cdef int64_t first = 0
+    cdef int64_t end, i
+    cdef int found = 0
+    while first < n and not found:
+        end = min(n, first + ZERO_BLOCK)
+        for i in range(first, end):
+            found |= data[i] == 0
+        first = end
+    return found != 0
+
+
 cdef bint has_zero(const void* data, int type, int64_t n) noexcept nogil:
-    cdef int64_t i
     if type == INT8 or type == UINT8:
-        for i in range(n):
-            if (<const int8_t*>data)[i] == 0:
-                return True
-    elif type == INT16:
-        for i in range(n):
-            if (<const int16_t*>data)[i] == 0:
-                return True
-    elif type == INT32:
-        for i in range(n):
-            if (<const int32_t*>data)[i] == 0:
-                return True
-    elif type == INT64:
-        for i in range(n):
-            if (<const int64_t*>data)[i] == 0:
-                return True
-    else:
-        for i in range(n):
-            if (<const float*>data)[i] == 0:
-                return True
-    return False
+        return any_zero(<const int8_t*>data, n)
+    if type == INT16:
+        return any_zero(<const int16_t*>data, n)
+    if type == INT32:
+        return any_zero(<const int32_t*>data, n)
+    if type == INT64:
+        return any_zero(<const int64_t*>data, n)
+    return any_zero(<const float*>data, n)
 
 
 cdef int invoke_div(Context context, Node* node) noexcept nogil:

@@ -250,6 +250,8 @@ cdef int fold_elements(Context context, Node* node) noexcept nogil:
         if node.arithmetic == MICRO and (r.folding == FOLD_MAX or r.folding == FOLD_MIN):
             r.shape.whole = False            # TFLM's begin with the type's limit, so that a first NaN is lost
         fold_by_threads(&r.fast.reductions, &r.shape, r.folding, context.num_threads, <const float*>x.data, <float*>y.data)
+    elif r.shape.folded == 1 and r.shape.inputs and x.type != BOOL:
+        copy_bytes(y.data, x.data, y.bytes)
     else:
         fold_type(&r.fast.folds, &r.shape, r.folding, x.type, x.data, y.data)
     return 0
@@ -325,6 +327,9 @@ cdef int mean_s32(Context context, Node* node) noexcept nogil:
         return 0
     a = <int64_t*>context.scratch(r.scratch)
     y = <int32_t*>context.output(node, 0).data
+    if r.shape.folded == 1:
+        copy_bytes(y, context.input(node, 0).data, r.shape.outputs * sizeof(int32_t))
+        return 0
     memset(a, 0, r.shape.outputs * sizeof(int64_t))
     sum_words(&r.fast.folds, &r.shape, <const int32_t*>context.input(node, 0).data, a)
     for i in range(r.shape.outputs):
@@ -339,6 +344,9 @@ cdef int mean_s64(Context context, Node* node) noexcept nogil:
     if resize_output(context, node):
         return -1
     y = <int64_t*>context.output(node, 0).data
+    if r.shape.folded == 1 and r.shape.inputs:
+        copy_bytes(y, context.input(node, 0).data, r.shape.outputs * sizeof(int64_t))
+        return 0
     memset(y, 0, r.shape.outputs * sizeof(int64_t))
     if r.shape.inputs:
         fold_integers(&r.fast.folds, &r.shape, FOLD_SUM, FOLD_OF_S64, <const int64_t*>context.input(node, 0).data, y)
