@@ -17,6 +17,22 @@ from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.signatures cimport BinaryKernel
 
+cdef extern from *:
+    """
+    #include <string.h>
+    #include "x86.h"
+    /* Words of four bytes, `step` words apart, each n times; up to seven more are written behind them. */
+    X86_TWICE(tflm_cy_spread_words, (char *to, const uint32_t *x, int64_t step, int64_t n, int64_t rows), (to, x, step, n, rows), {
+      typedef uint32_t eight __attribute__((vector_size(32)));
+      for (; rows > 0; rows--, x += step, to += 4 * n) {
+        const uint32_t v = *x;
+        const eight block = {v, v, v, v, v, v, v, v};
+        for (int64_t i = 0; i < n; i += 8) memcpy(to + 4 * i, &block, 32);
+      }
+    })
+    """
+    void spread_words "tflm_cy_spread_words"(char* to, const uint32_t* x, int64_t step, int64_t n, int64_t rows) noexcept nogil
+
 cdef enum:
     MAX_DIMS = 16
     BUFFER_BYTES = 2048
@@ -137,8 +153,11 @@ cdef inline void run(BinaryKernel kernel, const void* params, const char* a, bin
 cdef inline void spread(char* buffer, const char* x, int size, int64_t step, int64_t n, int64_t rows) noexcept nogil:
     """Each of some values n times. Behind them the buffer has MOST_AT_ONCE bytes: whole blocks are stored, which what follows writes over."""
     cdef uint64_t[2] block
-    cdef uint64_t factor = <uint64_t>0x0001000100010001 if size == 2 else <uint64_t>0x0000000100000001 if size == 4 else 1
+    cdef uint64_t factor = <uint64_t>0x0001000100010001 if size == 2 else 1
     cdef int64_t row, i
+    if size == 4:
+        spread_words(buffer, <const uint32_t*>x, step, n, rows)
+        return
     for row in range(rows):
         i = 0
         if size == 1:
@@ -146,7 +165,7 @@ cdef inline void spread(char* buffer, const char* x, int size, int64_t step, int
                 memset(buffer + i, x[0], MOST_AT_ONCE)       # of a fixed size, so that it is no call
                 i += MOST_AT_ONCE
         else:
-            block[0] = factor * ((<const uint16_t*>x)[0] if size == 2 else (<const uint32_t*>x)[0] if size == 4 else (<const uint64_t*>x)[0])
+            block[0] = factor * ((<const uint16_t*>x)[0] if size == 2 else (<const uint64_t*>x)[0])
             block[1] = block[0]
             while i < n * size:
                 memcpy(buffer + i, block, sizeof(block))

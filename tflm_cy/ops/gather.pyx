@@ -14,11 +14,12 @@ A negative or too large index fails the invoke.
 
 Source: LiteRT:tflite/kernels/gather.cc, gather_nd.cc, scatter_nd.cc.
 """
-from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.combine cimport ADD, Combine
 from tflm_cy.arithmetic.copy_runs cimport copy_run
+from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.strings cimport (
     StringWriter, append_string, begin_strings, has_strings, string_length, strings_head,
 )
@@ -414,6 +415,18 @@ cdef int64_t wrapped_offset(const GatherData* data, const Tensor* indices, int64
     return <int32_t>offset
 
 
+cdef inline void add_value(int64_t size, bint real, const void* update, void* to) noexcept nogil:
+    """A slice of one value: no call."""
+    if real:
+        (<float*>to)[0] = add_first((<const float*>update)[0], (<const float*>to)[0])
+    elif size == 1:
+        (<uint8_t*>to)[0] += (<const uint8_t*>update)[0]
+    elif size == 4:
+        (<uint32_t*>to)[0] += (<const uint32_t*>update)[0]
+    else:
+        (<uint64_t*>to)[0] += (<const uint64_t*>update)[0]
+
+
 cdef int scatter_nd(Context context, Node* node) noexcept nogil:
     cdef const GatherData* data = <const GatherData*>node.data
     cdef Tensor* indices = context.input(node, 0)
@@ -432,7 +445,9 @@ cdef int scatter_nd(Context context, Node* node) noexcept nogil:
             return context.fail_with(b"scatter_nd index out of bounds (slice %ld of %ld)", i, data.positions)
         to = <char*>y.data + offset * size
         update = <const char*>updates.data + i * data.slice * size
-        if y.type == FLOAT32:                              # of two NaN the update's stays
+        if data.slice == 1 and y.type != BOOL:
+            add_value(size, y.type == FLOAT32, update, to)
+        elif y.type == FLOAT32:                            # of two NaN the update's stays
             data.combine(ADD, update, 1, to, 1, to, 1, data.slice)
         else:
             data.combine(ADD, to, 1, update, 1, to, 1, data.slice)

@@ -360,6 +360,11 @@ cdef int32_t* sums_of(Context context, Node* node, int type) noexcept nogil:
     cdef Reduction* r = <Reduction*>node.data
     cdef const void* x = context.input(node, 0).data
     cdef int32_t* a = <int32_t*>context.scratch(r.scratch)
+    cdef int64_t i
+    if r.shape.folded == 1:
+        for i in range(r.shape.outputs):
+            a[i] = (<const uint8_t*>x)[i] if type == UINT8 else (<const int8_t*>x)[i] if type == INT8 else (<const int16_t*>x)[i]
+        return a
     memset(a, 0, r.shape.outputs * sizeof(int32_t))
     if type == UINT8:
         sum_integers(r.fast, &r.shape, <const uint8_t*>x, a)
