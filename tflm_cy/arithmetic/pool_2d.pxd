@@ -22,7 +22,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.machine cimport AARCH64, plus_product
-from tflm_cy.arithmetic.nan_order cimport add_after
+from tflm_cy.arithmetic.nan_order cimport add_runs
 from tflm_cy.arithmetic.shapes cimport Pool2D
 
 cdef enum:
@@ -119,11 +119,9 @@ cdef inline void add_taps(
             for c in range(n):
                 values[c] = plus_product(values[c], tap[c], tap[c]) if AARCH64 else add_last(values[c], tap[c] * tap[c])
         elif p.last_nan:
-            for c in range(n):
-                values[c] = add_last(values[c], tap[c])
+            add_runs(tap, values, values, n)
         else:
-            for c in range(n):
-                values[c] = add_after(values[c], tap[c])
+            add_runs(values, tap, values, n)
         tap += next_tap
 
 

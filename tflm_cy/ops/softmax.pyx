@@ -17,11 +17,13 @@ from tflm_cy.arithmetic.lookup cimport fill_16
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.optimized.softmax cimport (
+    SHORT_ROW,
     fill_exponentials,
     fill_exponentials_16,
     log_softmax_row_eigen,
     log_softmax_rows_table,
     softmax_row_eigen,
+    softmax_short_rows_eigen,
     softmax_rows_16,
     softmax_rows_table,
 )
@@ -47,6 +49,9 @@ from tflm_cy.schema.table cimport table_f32
 from tflm_cy.simd.table cimport kernels, row_kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
+
+cdef enum:
+    TOGETHER = 1024              # values of short rows whose exponentials are computed at once
 
 cdef struct Softmax:
     int64_t rows
@@ -195,8 +200,13 @@ cdef void softmax_f32_optimized(Context context, Node* node, int64_t first, int6
     cdef Softmax* s = <Softmax*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    cdef int64_t row
-    for row in range(first, end):
+    cdef int64_t row = first
+    cdef int64_t count
+    while not AARCH64 and s.fast != NULL and 0 < s.depth < SHORT_ROW and row < end:
+        count = min(end - row, TOGETHER / s.depth)
+        softmax_short_rows_eigen(x + row * s.depth, y + row * s.depth, row, count, s.depth, s.beta, s.fast)
+        row += count
+    for row in range(row, end):
         softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.rows, s.depth, s.beta, s.fast)
 
 

@@ -71,6 +71,7 @@ cdef extern from *:
 cdef enum:
     ROWS = 4                     # whose sums are made together
     LONG_ROW = 384
+    SHORT_ROW = 16               # values of a row of floats, below which some are computed together
 
 
 cdef inline void fill_exponentials(float* table, float scale, float beta) noexcept nogil:
@@ -337,13 +338,35 @@ cdef inline void softmax_row_eigen(
 ) noexcept nogil:
     """`row` of `rows` counts from the start of the tensor, whose last values beyond whole vectors have the C library's exponential on aarch64."""
     cdef float top = largest_of_row(x, depth, aligned_start(row, depth), fast)
-    cdef float scale
     cdef int64_t c
     exponentials(x, y, depth, top, beta, fast)
     for c in range(max(<int64_t>0, whole_vectors(rows * depth) - row * depth), depth if AARCH64 else 0):
         y[c] = expf((x[c] - top) * beta)
-    scale = <float>1 / sum_of_row(y, depth, aligned_start(row, depth), fast)
-    if fast != NULL:
+    divide_by_sum(y, row, depth, fast)
+
+
+cdef inline void softmax_short_rows_eigen(
+    const float* x, float* y, int64_t row, int64_t count, int64_t depth, float beta, const RowKernels* fast,
+) noexcept nogil:
+    """`count` rows as softmax_row_eigen; their exponentials are computed together. Not on aarch64. x may be y."""
+    cdef const float* values
+    cdef float top
+    cdef int64_t r, c
+    for r in range(count):
+        values = x + r * depth
+        top = largest_f32(values, depth, aligned_start(row + r, depth))
+        for c in range(depth):
+            y[r * depth + c] = (values[c] - top) * beta
+    fast.exp_scaled(y, y, count * depth, 0, 1)
+    for r in range(count):
+        divide_by_sum(y + r * depth, row + r, depth, fast)
+
+
+cdef inline void divide_by_sum(float* y, int64_t row, int64_t depth, const RowKernels* fast) noexcept nogil:
+    """The exponentials of a row of the output tensor."""
+    cdef float scale = <float>1 / sum_of_row(y, depth, aligned_start(row, depth), fast)
+    cdef int64_t c
+    if fast != NULL and depth >= 8:
         fast.scale_row(y, depth, scale)
     else:
         for c in range(depth):
