@@ -21,11 +21,42 @@ cdef extern from "reductions.h" nogil:
     bint find_extreme(const float* x, int64_t n, bint largest, int64_t* at) noexcept
 
 
+cdef enum:
+    SHORT_ROW32 = 8              # values, below which a row has no whole vector
+
+
+cdef inline bint find_in_short_row(const float* x, int64_t n, float sign, int64_t* at) noexcept nogil:
+    """The first of the largest values times a sign, without branches; False: one is NaN."""
+    cdef float best = sign * x[0]
+    cdef int nan = best != best
+    cdef int64_t index = 0
+    cdef int64_t i
+    cdef float v
+    for i in range(1, n):
+        v = sign * x[i]
+        nan |= v != v
+        index ^= (index ^ i) & -<int64_t>(v > best)          # a compiler may make a branch of a choice
+        best = v if v > best else best
+    at[0] = index
+    return nan == 0
+
+
+cdef inline bint find_in_row(const float* x, int64_t n, bint largest, int64_t* at) noexcept nogil:
+    cdef float sign = 1 if largest else -1
+    if n == 2:
+        return find_in_short_row(x, 2, sign, at)
+    if n == 3:
+        return find_in_short_row(x, 3, sign, at)
+    if n < SHORT_ROW32:
+        return find_in_short_row(x, n, sign, at)
+    return find_extreme(x, n, largest, at)
+
+
 cdef void arg_rows_f32(const float* x, int64_t rows, int64_t n, bint largest, bint wide, void* y) noexcept nogil:
     cdef int64_t r
     cdef int64_t at = 0
     for r in range(rows):
-        if not find_extreme(x + r * n, n, largest, &at):
+        if not find_in_row(x + r * n, n, largest, &at):
             at = arg_row_f32(x + r * n, n, largest)
         if wide:
             (<int64_t*>y)[r] = at
