@@ -36,6 +36,7 @@ OTHER_RANKS = (
             ("*  <>  raised RuntimeError in invoke: NumElements(begin) != *", ""),
             ("*  <>  raised RuntimeError in invoke: Invalid begin and size*", ""),
             ("*  <>  raised RuntimeError in allocate_tensors: Slice op only supports *", ""),
+            ("*ok  <>  raised RuntimeError in allocate_tensors: FULLY_CONNECTED: keep_num_dims wants rows of *", ""),
             ("invoke ?, output ?: *", "SLICE"),
         )
     ),
@@ -118,12 +119,23 @@ OTHER_RANKS = (
             "LSTM/hybrid_i8/sparse wrong block",
         )
     ),
-    Deviation(
-        "GRAPH/*, *rank: *#*",
-        "*XNNPack delegate failed to reshape*  <>  raised RuntimeError in invoke: the permutation must be *",
-        "an input of another rank is refused when it is reached; TensorFlow's delegate takes four of the dimensions that there are or "
-        "were, and may read what is not the tensor's",
-        DEFAULT,
+    *(
+        Deviation(
+            "GRAPH/*, *rank: *#*",
+            difference,
+            "an input of another rank is refused when it is reached; TensorFlow's delegate takes four of the dimensions that there are or "
+            "were, and may read what is not the tensor's",
+            DEFAULT,
+            text,
+        )
+        for difference, text in (
+            (
+                "*raised RuntimeError in allocate_tensors: *  <>  raised RuntimeError in invoke: the permutation must be *",
+                "*",
+            ),
+            ("*XNNPack delegate failed to reshape*  <>  raised RuntimeError in invoke: axes[i] >= 0 *", "*TRANSPOSE(*"),
+            ("ok  <>  raised RuntimeError in allocate_tensors: CONV_2D: empty image *", "*"),
+        )
     ),
     *(
         Deviation(

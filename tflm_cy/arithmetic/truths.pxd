@@ -1,8 +1,8 @@
 """Booleans whose bytes are not 0 and 1, such as masks of 255.
 
 C++ knows two values of a boolean, so that what happens to other bytes is the choice of TensorFlow's compiler: some operators look whether a
-byte is 0, some at its lowest bit, some compute with the byte. Here is what they do (observed on TensorFlow 2.21), where it is not what is done with
-bytes of 0 and 1.
+byte is 0, some at its lowest bit, some compute with the byte. Here is what they do (observed on TensorFlow 2.21 and TFLM), where it is not what is
+done with bytes of 0 and 1.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -51,6 +51,13 @@ cdef inline void unequal_truths(const void* params, const uint8_t* a, const uint
         y[i] = (a[i] != 0) != (b[i] != 0)
 
 
+cdef inline void differing_bits(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    """TFLM's NOT_EQUAL; its EQUAL compares bytes."""
+    cdef int64_t i
+    for i in range(n):
+        y[i] = a[i] ^ b[i]
+
+
 # ---- ARG_MAX, ARG_MIN
 cdef inline void arg_truths(const uint8_t* x, int64_t size, int64_t stride, int columns, bint largest, int32_t* index) noexcept nogil:
     """As arg_reduction's `arg_columns`; of the best so far the lowest bit is kept."""
@@ -69,7 +76,7 @@ cdef inline void arg_truths(const uint8_t* x, int64_t size, int64_t stride, int 
                 index[c] = <int32_t>i
 
 
-# ---- reductions of the reference kernels, and of the optimized REDUCE_ANY where the last axis stays
+# ---- reductions of the reference kernels (TFLM's, too), and of the optimized REDUCE_ANY where the last axis stays
 cdef inline void fold_odd_truths(int folding, bint whole, const FoldShape* s, const uint8_t* x, uint8_t* y) noexcept nogil:
     """Bit by bit; `whole`: all elements into one, of which the first counts as a truth, and later the lowest bit."""
     cdef int64_t[MAX_AXES] index

@@ -332,7 +332,7 @@ cdef int prepare(Context context, Node* node) except -1:
     cast.store_whole = store_whole_as(y.type)
     cast.store_real = store_real_as(y.type)
     cast.direct = direct_from(x.type, y.type)
-    if x.type == BOOL and y.type in (FLOAT16, FLOAT32, FLOAT64, BFLOAT16, COMPLEX64):
+    if x.type == BOOL and node.arithmetic != MICRO and y.type in (FLOAT16, FLOAT32, FLOAT64, BFLOAT16, COMPLEX64):
         cast.load_whole = <LoadWhole>load_truths
         cast.direct = <Direct>truths_to_f32 if y.type == FLOAT32 else NULL
     cast.tail = tail_from_f32(y.type) if x.type == FLOAT32 else NULL

@@ -30,7 +30,7 @@ from tflm_cy.arithmetic.reduction cimport (
 )
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.truths cimport fold_odd_truths, has_odd_truths
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity
 from tflm_cy.ops.float_folds cimport fold_by_threads, fold_floats, sum_floats
@@ -251,8 +251,8 @@ cdef int fold_elements(Context context, Node* node) noexcept nogil:
         if node.arithmetic == MICRO and (r.folding == FOLD_MAX or r.folding == FOLD_MIN):
             r.shape.whole = False            # TFLM's begin with the type's limit, so that a first NaN is lost
         fold_by_threads(&r.fast.reductions, &r.shape, r.folding, context.num_threads, <const float*>x.data, <float*>y.data)
-    elif x.type == BOOL and node.arithmetic == REFERENCE and has_odd_truths(x.data, r.shape.inputs):
-        fold_odd_truths(r.folding, r.shape.whole, &r.shape, <const uint8_t*>x.data, <uint8_t*>y.data)
+    elif x.type == BOOL and node.arithmetic != OPTIMIZED and has_odd_truths(x.data, r.shape.inputs):
+        fold_odd_truths(r.folding, r.shape.whole and node.arithmetic != MICRO, &r.shape, <const uint8_t*>x.data, <uint8_t*>y.data)
     else:
         fold_type(&r.fast.folds, &r.shape, r.folding, x.type, x.data, y.data)
     return 0
