@@ -22,12 +22,9 @@ def _nodes(case, *names):
                 yield model, graph, node
 
 
-def _axes(model, graph, node):
-    """The constant axes of a reduction, each below the rank; None where they are not constant."""
-    x, axes = (graph["tensors"][node["inputs"][k]] for k in (0, 1))
-    data = model["buffers"][axes["buffer"]].get("data")
-    rank = len(_shape(x))
-    return None if data is None or not rank else {int(a) % rank for a in np.frombuffer(bytes(data), np.int32)}
+def _reduces_ones(axes, shape):
+    """Whether all axes are inside of a shape, and of size 1."""
+    return all(-len(shape) <= a < len(shape) and shape[a] == 1 for a in axes)
 
 
 def _shape(tensor):
@@ -42,9 +39,9 @@ def multiplies_nothing(case):
     these are by chance the number of the last dimension, it multiplies along it.
     """
     for model, graph, node in _nodes(case, "REDUCE_PROD"):
-        axes, shape = _axes(model, graph, node), _shape(graph["tensors"][node["inputs"][0]])
+        x, axes = graph["tensors"][node["inputs"][0]], _constant_axes(model, graph, node)
         fed = [list(a.shape) for feed in (*case.feeds, case.before or ()) for a in feed]
-        if axes and any(all(s[a] == 1 for a in axes if a < len(s)) for s in (shape, *fed)):
+        if axes and any(_reduces_ones(axes, shape) for shape in (_shape(x), *fed)):
             return True
     return False
 
@@ -269,7 +266,7 @@ def lacks_room_for_sums(case):
     """A MEAN or SUM of bytes needs more room for its sums of 32 bits than at the first allocation, its output no more than it has.
 
     XNNPACK plans its memory anew where an output grows, not where only that room does (src/subgraph/static-reduce.c); of an empty
-    input it has none. The sums are then written over whatever lies behind: any later value of the partition.
+    input, or of axes that it refuses, it has none. The sums are then written over whatever lies behind: any later value of the partition.
     """
     if not case.feeds:
         return False
@@ -278,15 +275,26 @@ def lacks_room_for_sums(case):
         x, y = node["inputs"][0], node["outputs"][0]
         if graph is not model["subgraphs"][0]:
             continue
-        room = prod(first[y]) if prod(first[x]) and not _has_axis_outside(model, graph, node, first[x]) else 0
+        room = prod(first[y]) if prod(first[x]) and _reduces_once(model, graph, node, first[x]) else 0
         if room < prod(later[y]) <= max(prod(first[y]), prod(_shape(graph["tensors"][y]))):
             return True
     return False
 
 
-def _has_axis_outside(model, graph, node, shape):
+def _constant_axes(model, graph, node):
     data = model["buffers"][graph["tensors"][node["inputs"][1]]["buffer"]].get("data")
-    return data is not None and any(not -len(shape) <= a < len(shape) for a in np.frombuffer(bytes(data), np.int32))
+    return [] if data is None else np.frombuffer(bytes(data), np.int32).tolist()
+
+
+def _has_axis_outside(model, graph, node, shape):
+    return any(not -len(shape) <= a < len(shape) for a in _constant_axes(model, graph, node))
+
+
+def _reduces_once(model, graph, node, shape):
+    """No axis is outside, none is named twice."""
+    axes = _constant_axes(model, graph, node)
+    outside = _has_axis_outside(model, graph, node, shape)
+    return not outside and len({a % len(shape) for a in axes}) == len(axes)
 
 
 def _channels_made(case):

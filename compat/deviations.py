@@ -62,6 +62,11 @@ DEVIATIONS = (
         "a variable that is read before it is assigned raises; TensorFlow's delegate returns memory that nobody wrote",
         DEFAULT,
     ),
+    Deviation(
+        "TILE/float32/negative out of range#*",
+        "raised ValueError in get_tensor: Invalid tensor size.*  <>  raised RuntimeError in invoke: Multipliers must be non-negative.*",
+        "a negative multiplier is refused beside a 0, too; TensorFlow gives an output of a negative dimension, which nobody can read",
+    ),
     *(
         Deviation(
             f"{op}/float32/zero size#*",

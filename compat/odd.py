@@ -2,8 +2,9 @@
 
 "odd scale": of one case for each operator and type, each quantized tensor's scale in turn becomes 0, a denormal, tiny, huge, infinite, NaN,
 or itself times a power of two that leads multipliers over the ends of their range; then all tensors' scales do, and each zero point goes to
-the ends of its type. "lowest bytes": half of the bytes of constants and inputs are the lowest of their type. "zero size": each dimension of
-each input in turn becomes 0 by a resize; then the case's own shapes return. Tensors are called by index (`t3`), inputs by position.
+the ends of its type. "lowest bytes": half of the bytes of constants and inputs are the lowest of their type. "odd booleans": of every case
+with booleans, and of patterns whose type becomes BOOL, the bytes of what is true are others than 1. "zero size": each dimension of each
+input in turn becomes 0 by a resize; then the case's own shapes return. Tensors are called by index (`t3`), inputs by position.
 
 TensorFlow decides which call raises and, where it runs, every byte.
 """
@@ -15,6 +16,8 @@ from .builder.schema import ENUMS
 from .case import Case
 from .cases import kinds
 from .options import UNFIT
+from .retype import patterns as retyped_patterns
+from .retype import retyped
 
 _TYPES = {code: name.lower() for name, code in ENUMS["TensorType"].items()}
 SCALES = {
@@ -23,10 +26,12 @@ SCALES = {
 }
 FACTORS = {f"times 2^{k}": 2.0**k for k in (-70, -34, -31, -12, -1, 1, 7, 12, 31, 34, 70)}
 BYTES = ("int8", "uint8")
+TRUE = np.array([1, 2, 3, 127, 128, 254, 255], np.uint8)  # bytes that C++ may read as true, or as numbers
 ENDLESS = (  # what TensorFlow's loops have no end with: a condition of an empty counter, a walk over updates that begins behind its end
     "WHILE/zero size",
     *(f"STABLEHLO_SCATTER/zero size {updates}" for updates in ("input 2", "all")),
 )
+ODD_BOOLEANS = "odd booleans"
 _ALL = ("0", "denormal", "1e-30", "1", "1e30", "largest")
 
 
@@ -117,6 +122,49 @@ def lowest_bytes(case, rng):
     return Case(case.op, case.dtype, "lowest bytes", case.seed, write_model(model), feeds, case.text, None)
 
 
+def odd_booleans(case, rng):
+    """The case with bytes of constants and inputs that say true in other ways than 1, or None where there are no booleans."""
+    model, changed = read_model(case.model), False
+
+    def made_odd(values):
+        return np.where(values.view(np.uint8) != 0, rng.choice(TRUE, values.shape), np.uint8(0)).view(bool)
+
+    for graph in model["subgraphs"]:
+        for tensor in graph["tensors"]:
+            data = model["buffers"][tensor.get("buffer", 0)].get("data")
+            if (
+                _TYPES[tensor.get("type", 0)] == "bool"
+                and data is not None
+                and len(data)
+                and not tensor.get("sparsity")
+            ):
+                model["buffers"][tensor["buffer"]]["data"] = made_odd(np.frombuffer(bytes(data), bool)).tobytes()
+                changed = True
+    feeds = [[made_odd(array) if array.dtype == bool else array for array in feed] for feed in case.feeds]
+    changed = changed or any(array.dtype == bool for feed in feeds for array in feed)
+    if not changed:
+        return None
+    what = f"{case.variant}, {ODD_BOOLEANS}"
+    origins = (case.id, *case.origins)
+    return Case(
+        case.op, case.dtype, what, case.seed, write_model(model), feeds, case.text, None, case.options, origins=origins
+    )
+
+
+def odd_boolean_cases(seed, invokes, ops, dtype):
+    """Of every kind that has booleans, and of patterns of other types made boolean."""
+    for kind in kinds(ops, dtype):
+        case = kind.case(seed, invokes)
+        found = odd_booleans(case, np.random.default_rng(seed)) if isinstance(case.model, bytes) else None
+        if found is not None:
+            yield found
+    for kind in retyped_patterns(ops) if dtype in (None, "bool") else ():
+        if kind.dtype not in ("string", "bool"):
+            found = odd_booleans(retyped(kind.case(seed, invokes), "bool", False), np.random.default_rng(seed))
+            if found is not None:
+                yield found
+
+
 def zero_sizes(case):
     """(what, feeds) with one dimension of one input 0 at first, as the case has it then."""
     for i, array in enumerate(case.feeds[0] if case.feeds else ()):
@@ -133,6 +181,8 @@ def zero_sizes(case):
 
 def odd_cases(seeds, invokes, ops=None, dtype=None, variant=None):
     for seed in seeds:
+        if (variant or "") in ODD_BOOLEANS:
+            yield from odd_boolean_cases(seed, invokes, ops, dtype)
         for kind in patterns(ops, dtype):
             case = kind.case(seed, invokes)
             for what, change, places in odd_scales(case):

@@ -36,6 +36,7 @@ OTHER_RANKS = (
             ("*  <>  raised RuntimeError in invoke: NumElements(begin) != *", ""),
             ("*  <>  raised RuntimeError in invoke: Invalid begin and size*", ""),
             ("*  <>  raised RuntimeError in allocate_tensors: Slice op only supports *", ""),
+            ("*ok  <>  raised RuntimeError in allocate_tensors: FULLY_CONNECTED: keep_num_dims wants rows of *", ""),
             ("invoke ?, output ?: *", "SLICE"),
         )
     ),
@@ -93,11 +94,48 @@ OTHER_RANKS = (
         "integer pools whose activation is beyond 32 bits at their scale are refused; TensorFlow clamps to limits that nobody wrote",
     ),
     Deviation(
-        "GRAPH/*, *rank: *#*",
-        "*XNNPack delegate failed to reshape*  <>  raised RuntimeError in invoke: the permutation must be *",
-        "an input of another rank is refused when it is reached; TensorFlow's delegate takes four of the dimensions that there are or "
-        "were, and may read what is not the tensor's",
+        "CONCATENATION/float32/wrong shape, to rank: *#*",
+        "*XNNPack delegate failed to reshape*  <>  raised RuntimeError in invoke: CONCATENATION: shapes *",
+        "shapes that do not fit each other are refused; TensorFlow's delegate copies across their ends, until an axis is outside",
         DEFAULT,
+    ),
+    *(
+        Deviation(
+            f"LSTM/*, {kind}rank: more#*",
+            "ok  <>  raised RuntimeError in allocate_tensors: input->dims->size != 2 *",
+            "an input of three dimensions is refused; TensorFlow reads it as a sequence, whose batch is not that of the states",
+        )
+        for kind in ("", "to ")
+    ),
+    *(
+        Deviation(
+            f"{cases}, to rank: *#*",
+            "1 <> 0 invokes",
+            "sparse weights that are not LSTM's blocks of 16 columns are refused; TensorFlow runs until it comes to the other rank",
+        )
+        for cases in (
+            "UNIDIRECTIONAL_SEQUENCE_LSTM/hybrid_i8/sparse",
+            "LSTM/hybrid_i8/sparse other gates",
+            "LSTM/hybrid_i8/sparse wrong block",
+        )
+    ),
+    *(
+        Deviation(
+            "GRAPH/*, *rank: *#*",
+            difference,
+            "an input of another rank is refused when it is reached; TensorFlow's delegate takes four of the dimensions that there are or "
+            "were, and may read what is not the tensor's",
+            DEFAULT,
+            text,
+        )
+        for difference, text in (
+            (
+                "*raised RuntimeError in allocate_tensors: *  <>  raised RuntimeError in invoke: the permutation must be *",
+                "*",
+            ),
+            ("*XNNPack delegate failed to reshape*  <>  raised RuntimeError in invoke: axes[i] >= 0 *", "*TRANSPOSE(*"),
+            ("ok  <>  raised RuntimeError in allocate_tensors: CONV_2D: empty image *", "*"),
+        )
     ),
     *(
         Deviation(

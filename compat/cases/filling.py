@@ -57,15 +57,20 @@ def one_hot(d):
 
 @cases("TILE", dtypes=("float32", "int8", "uint8", "int32", "int64", "bool"))
 @cases("TILE", dtypes=("float32",), variants=("int64 multiples", "multiples fed", "zero multiple"))
+@cases("TILE", dtypes=("float32",), variants=("negative out of range",))
 def tile(d):
     shape = d.shape(d.between(1, 5), 4)
     times = np.array(d.shape(len(shape), 3), "int64" if d.variant == "int64 multiples" else "int32")
     if d.variant == "zero multiple":
         times[0] = 0
-    x, fed = d.tensor(shape), d.variant == "multiples fed"
+    x, fed = d.tensor(shape), d.variant in ("multiples fed", "negative out of range")
     inputs = [x, Tensor(times.shape, times.dtype) if fed else Tensor.constant(times)]
     model = Model.single("TILE", inputs, [d.tensor(np.array(shape) * times, like=x)], 2)
-    return d.case(model, lambda: [d.values(x), times] if fed else [d.values(x)])
+    if d.variant == "negative out of range":
+        times[d.between(0, len(shape) - 1)] *= -1
+        times[d.between(0, len(shape) - 1)] *= d.between(0, 1)
+    negative = bool((times < 0).any()) or (d.variant == "negative out of range" and None)
+    return d.case(model, lambda: [d.values(x), times] if fed else [d.values(x)], refused=negative)
 
 
 @cases("BROADCAST_TO", dtypes=_EVERY)

@@ -26,6 +26,7 @@ from .steps import LEFT, NOT_REFERENCE, PRESERVING, TAKEN
 LABELS = ("float32", "int8", "uint8", "dynamic_range", "float16", "mixed")
 FLOATS = ("float32", "dynamic_range", "float16")
 _WEIGHTS = {"dynamic_range": "int8", "float16": "float16"}
+_NOT_REFERENCE = frozenset(name for names in NOT_REFERENCE.values() for name in names)
 _ACTIVATIONS = {"int8": "int8", "uint8": "uint8"}
 
 # Numbers that need care and stay numbers: what makes NaN is left to the cases of single operators.
@@ -50,6 +51,8 @@ def finish(d, model, g, outputs=None, feed=None, refused=False):
     ]
     outputs = g.graph.output_tensors() if outputs is None else outputs
     g.graph.outputs = [t for t in outputs if t not in unpacked]
+    if any(op["name"] in _NOT_REFERENCE for graph in model.subgraphs for op in graph.operators):
+        refused = refused or None
 
     def values():
         return [_values(d, x) for x in g.inputs]

@@ -33,6 +33,14 @@ def test_half_of_the_bytes_are_the_lowest():
     assert not list(odd_cases([0], 1, ops=["CONV_2D"], dtype="float32", variant="lowest bytes"))
 
 
+def test_bytes_of_what_is_true_are_odd():
+    cases = list(odd_cases([0], 1, ops=["SELECT_V2"], dtype="float32", variant="odd booleans"))
+    found = np.concatenate([a.view(np.uint8).ravel() for case in cases for a in case.feeds[0] if a.dtype == bool])
+    assert {0, 2, 255} <= set(found.tolist())
+    retyped = [case for case in odd_cases([0], 1, ops=["ADD"], variant="odd booleans") if " as bool" in case.dtype]
+    assert retyped and all(case.feeds[0][0].dtype == bool and case.origins for case in retyped)
+
+
 def test_a_zero_size_is_the_first_feed_s_only():
     for case in odd_cases([0], 2, ops=["MUL"], dtype="float32", variant="zero size input 0"):
         first, second = ([a.shape for a in feed] for feed in case.feeds)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from compat.builder import Tensor, pack_bits
+from compat.builder import Model, Tensor, pack_bits
+from tests.harness import allocated
 
 from .one_operator import interpret, run, same
 
@@ -109,3 +110,11 @@ def test_pack_of_scalars():
 def test_pack_refuses(options, text):
     with pytest.raises(RuntimeError, match=text):
         run("PACK", [(np.zeros((2, 2), np.int32), "int32")], [Tensor([1], "int32")], **options)
+
+
+def test_a_negative_axis_is_counted_from_the_end_of_the_first_shape():
+    x, y = Tensor([2, 3], "float32"), Tensor([2, 3, 1], "float32")
+    interpreter = allocated(Model.single("PACK", [x], [y], axis=-1, values_count=1).to_bytes())
+    interpreter.resize_tensor_input(interpreter.get_input_details()[0]["index"], [2, 3, 4])
+    interpreter.allocate_tensors()
+    assert interpreter.get_output_details()[0]["shape"].tolist() == [2, 3, 1, 4]

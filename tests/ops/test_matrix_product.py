@@ -215,6 +215,14 @@ def test_hybrid_batch_matmul_takes_the_scales_of_another_batch():
     np.testing.assert_allclose(z.ravel(), [1, 2, 2, 4], rtol=1e-6)
 
 
+def test_a_row_whose_scale_is_too_small_for_float32_becomes_its_zero_point():
+    """Seen by the scale of another batch (2, of batch 3): value - zero point is 0 then."""
+    x = np.array([1, 2, 4, 1e-45], np.float32).reshape(2, 2, 1, 1)
+    ones = Tensor.constant(np.ones((2, 2, 1, 1), np.int8), scale=[1.0], zero_point=[0])
+    [z] = run("BATCH_MATMUL", [(x, "float32"), ones], [Tensor([1], "float32")], asymmetric_quantize_inputs=True)
+    np.testing.assert_allclose(z.ravel(), [1, 2, 2, 0], rtol=0.01)
+
+
 def test_batch_matmul_refuses():
     out = [Tensor([1], "float32")]
     for a, b, message in [

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Tensor
+from tflm_cy import OpResolverType
 
 from .one_operator import run, same
 
@@ -143,3 +144,12 @@ def test_named_segments():
 def test_segment_sum_is_not_in_the_reference_resolver():
     with pytest.raises(REFUSED):
         run("SEGMENT_SUM", [fed([1.0], "f4"), fed([0], "i4")], [Tensor([1], "float32")])
+
+
+def test_segments_of_several_dimensions_are_taken_from_the_first_one():
+    ids = np.array([[0, 1], [5, 7]], np.int32)
+    options = {"resolver": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES}
+    [y] = run(
+        "SEGMENT_SUM", [fed([[1.0, 2.0], [3.0, 4.0]], "f4"), fed(ids, "i4")], [Tensor([1, 2], "float32")], **options
+    )
+    assert y.tolist() == [[1.0, 2.0], [3.0, 4.0]]

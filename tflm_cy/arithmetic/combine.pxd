@@ -249,18 +249,3 @@ cdef inline void combine_halves(int op, const uint16_t* a, ptrdiff_t a_step, con
     else:
         for i in range(n):
             combine_neighbouring_halves(op, a + i * a_step, b + i * b_step, y + i * y_step, 1)
-
-
-cdef inline void combine_bools(int op, const uint8_t* a, ptrdiff_t a_step, const uint8_t* b, ptrdiff_t b_step, uint8_t* y, ptrdiff_t y_step,
-                               int64_t n) noexcept nogil:
-    """A sum or a maximum of truths is true when either is."""
-    cdef int64_t i
-    if op == TAKE:
-        for i in range(n):
-            y[i * y_step] = b[i * b_step] != 0
-    elif op == ADD or op == MAXIMUM:
-        for i in range(n):
-            y[i * y_step] = (a[i * a_step] != 0) | (b[i * b_step] != 0)
-    else:
-        for i in range(n):
-            y[i * y_step] = (a[i * a_step] != 0) & (b[i * b_step] != 0)

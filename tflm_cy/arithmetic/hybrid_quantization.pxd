@@ -242,7 +242,7 @@ cdef inline void plan_asymmetric(Extremes e, bint nan, RowScale* s, RowSteps* st
     elif zero_point == zero_point:
         s.zero_point = <int32_t>round(zero_point)
     s.scale = <float>scale
-    steps.inverse = <float>(1.0 / <double>s.scale)
+    steps.inverse = <float>(1.0 / <double>s.scale) if s.scale != 0 else 0    # of numbers around 1e-44: all become the zero point
     steps.plain = not nan and is_plain(e, steps.inverse)
 
 

@@ -7,6 +7,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.arg_reduction cimport MOST_COLUMNS, arg_columns, arg_row_f32
+from tflm_cy.arithmetic.truths cimport arg_truths
 from tflm_cy.graph.context cimport MICRO, Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport (
     BOOL,
@@ -169,6 +170,8 @@ cdef int arg_reduce(Context context, Node* node) noexcept nogil:
                 arg_columns(<const float*>x.data + at, a.size, a.inner, columns, a.largest, index)
             elif x.type == INT32:
                 arg_columns(<const int32_t*>x.data + at, a.size, a.inner, columns, a.largest, index)
+            elif x.type == BOOL:
+                arg_truths(<const uint8_t*>x.data + at, a.size, a.inner, columns, a.largest, index)
             elif x.type == INT8:
                 arg_columns(<const int8_t*>x.data + at, a.size, a.inner, columns, a.largest, index)
             else:

@@ -22,6 +22,7 @@ from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.micro.cast cimport store_nearest_s16, store_nearest_s32, store_nearest_s8, store_nearest_u32
 from tflm_cy.arithmetic.pointwise cimport complex_magnitude, every_second
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
+from tflm_cy.arithmetic.truths cimport load_truths, truths_to_f32
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT4, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, Tensor, count, type_name,
@@ -331,6 +332,9 @@ cdef int prepare(Context context, Node* node) except -1:
     cast.store_whole = store_whole_as(y.type)
     cast.store_real = store_real_as(y.type)
     cast.direct = direct_from(x.type, y.type)
+    if x.type == BOOL and node.arithmetic != MICRO and y.type in (FLOAT16, FLOAT32, FLOAT64, BFLOAT16, COMPLEX64):
+        cast.load_whole = <LoadWhole>load_truths
+        cast.direct = <Direct>truths_to_f32 if y.type == FLOAT32 else NULL
     cast.tail = tail_from_f32(y.type) if x.type == FLOAT32 else NULL
     if node.arithmetic == MICRO and (x.type == FLOAT32 or x.type == FLOAT16):     # vector kernels may not write over the input
         use_nearest(cast, x.type, y.type)

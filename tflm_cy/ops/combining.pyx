@@ -2,7 +2,8 @@
 """The loops that make one value of two, for all operators that do; see combining.pxd."""
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from tflm_cy.arithmetic.combine cimport Combine, combine_bools, combine_halves, combine_run
+from tflm_cy.arithmetic.combine cimport Combine, combine_halves, combine_run
+from tflm_cy.arithmetic.truths cimport combine_truths
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64
 
 
@@ -14,7 +15,7 @@ cdef Combine combine_of(int type) noexcept nogil:
     if type == FLOAT16:
         return <Combine>combine_halves
     if type == BOOL:
-        return <Combine>combine_bools
+        return <Combine>combine_truths
     if type == INT8:
         return <Combine>combine_run[int8_t]
     if type == UINT8:

@@ -22,6 +22,7 @@ from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.multipliers cimport Rescale
 from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.arithmetic.strings cimport has_strings, same_string
+from tflm_cy.arithmetic.truths cimport differing_bits, equal_truths, unequal_truths
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, STRING, UINT8, Tensor, count, type_name
 from tflm_cy.ops.elementwise cimport Binary, is_quantized, prepare_binary, rescale_shifting_right
@@ -114,9 +115,9 @@ cdef int prepare_comparison(Context context, Node* node, Relation relation, bint
         op.kernel = by_type.quantized
         use_fours(context, node, op, a, b, relation)
     elif a.type == BOOL and relation == EQUAL_TO:
-        op.kernel = <BinaryKernel>equal[uint8_t]
+        op.kernel = <BinaryKernel>equal[uint8_t] if node.arithmetic == MICRO else <BinaryKernel>equal_truths
     elif a.type == BOOL and relation == NOT_EQUAL_TO:
-        op.kernel = <BinaryKernel>not_equal[uint8_t]
+        op.kernel = <BinaryKernel>differing_bits if node.arithmetic == MICRO else <BinaryKernel>unequal_truths
     else:
         raise LateRefusalError(f"{name}: Does not support type {type_name(a.type)}, requires float|int|uint8")
     return 0

@@ -15,6 +15,7 @@ from libc.string cimport memset
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
 from tflm_cy.arithmetic.rounding cimport cut32
 from tflm_cy.graph.context cimport Context, InvokeFunction, Node, register
+from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, UINT32,
     Tensor, count_range, is_constant, same_shape, shape_of, type_name,
@@ -115,7 +116,7 @@ cdef int prepare_pack(Context context, Node* node) except -1:
     if table_i32(node.options, PACK_VALUES_COUNT, 0) != node.input_count:
         raise ValueError(f"NumInputs(node) != data->values_count: {node.input_count} inputs")
     if axis < 0:
-        axis += first.rank + 1
+        axis = counted_from_the_end(context, node, axis, first.rank + 1)
     if axis < 0 or axis > first.rank:
         raise ValueError(f"NumDimensions(input0) >= data->axis was not true: axis {axis}, rank {first.rank}")
     if first.type not in (FLOAT32, INT32, UINT32, UINT8, INT8, INT16, INT64):
@@ -138,6 +139,16 @@ cdef int prepare_pack(Context context, Node* node) except -1:
         add_piece(join, i, join.row // node.input_count)
     node.invoke = join_bytes
     return finish(context, node, y, constant)
+
+
+cdef int counted_from_the_end(Context context, const Node* node, int axis, int rank) except? -1:
+    """What a negative axis means at the first rank: TensorFlow writes it over the option, and keeps it for other ranks (pack.cc, Prepare)."""
+    cdef Subgraph graph = <Subgraph>context
+    cdef bytearray kept = graph.shared.kept.setdefault((graph.index, node.index), bytearray(sizeof(int32_t)))
+    cdef int32_t* added = <int32_t*><char*>kept
+    if axis + added[0] < 0:
+        added[0] += rank
+    return axis + added[0]
 
 
 cdef int finish(Context context, Node* node, Tensor* y, bint constant) except -1:

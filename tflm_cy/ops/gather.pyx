@@ -7,7 +7,7 @@ GATHER_ND: the same without int4, strings of any rank. Bounds are checked for th
 does:
   params [[0 1 2] [3 4 5]], indices [[0 4]] -> 4
 
-SCATTER_ND: float32, uint8, int8, int32, int64, bool; int32 indices; updates of the same place add up (bool: or); the
+SCATTER_ND: float32, uint8, int8, int32, int64, bool; int32 indices; updates of the same place add up (bool: whether the sum is 0); the
 whole offset again.
 
 A negative or too large index fails the invoke.
@@ -23,6 +23,7 @@ from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.strings cimport (
     StringWriter, append_string, begin_strings, has_strings, string_length, strings_head,
 )
+from tflm_cy.arithmetic.truths cimport add_truths
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, bytes_of,
@@ -351,7 +352,7 @@ cdef int prepare_scatter_nd(Context context, Node* node) except -1:
     want_bytes(updates)
     adopt_type(y, updates.type)
     cdef GatherData* data = <GatherData*>context.persistent(sizeof(GatherData))
-    data.combine = combine_of(updates.type)
+    data.combine = <Combine>add_truths if updates.type == BOOL else combine_of(updates.type)
     node.data = data
     if not is_constant(shape):
         context.set_dynamic(y)

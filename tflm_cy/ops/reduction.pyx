@@ -29,6 +29,7 @@ from tflm_cy.arithmetic.reduction cimport (
     product_multiplier, product_narrow, requantize_sums,
 )
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
+from tflm_cy.arithmetic.truths cimport fold_odd_truths, has_odd_truths
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity
@@ -252,25 +253,32 @@ cdef int fold_elements(Context context, Node* node) noexcept nogil:
         fold_by_threads(&r.fast.reductions, &r.shape, r.folding, context.num_threads, <const float*>x.data, <float*>y.data)
     elif r.shape.folded == 1 and r.shape.inputs and x.type != BOOL:
         copy_bytes(y.data, x.data, y.bytes)
+    elif x.type == BOOL and node.arithmetic != OPTIMIZED and has_odd_truths(x.data, r.shape.inputs):
+        fold_odd_truths(r.folding, r.shape.whole and node.arithmetic != MICRO, &r.shape, <const uint8_t*>x.data, <uint8_t*>y.data)
     else:
         fold_type(&r.fast.folds, &r.shape, r.folding, x.type, x.data, y.data)
     return 0
 
 
 cdef int fold_elements_optimized(Context context, Node* node) noexcept nogil:
-    """Only floats tell where a fold begins. One of single values copies them: signalling NaN stay what they are."""
+    """Only floats tell where a fold begins. One of single values copies them: signalling NaN stay what they are, and truths."""
     cdef Reduction* r = <Reduction*>node.data
     cdef Tensor* x = context.input(node, 0)
-    if x.type != FLOAT32 and not r.refused:
+    cdef Tensor* y = context.output(node, 0)
+    if x.type != FLOAT32 and x.type != BOOL:
         return fold_elements(context, node)
     if resize_output(context, node):
         return -1
-    if r.shape.folded != 1 and not r.refused:
-        fold_floats(&r.fast.reductions, &r.shape, r.folding, True, <const float*>x.data, <float*>context.output(node, 0).data)
-        return 0
-    if r.shape.folded != 1:
+    if r.shape.folded == 1:
+        copy_bytes(y.data, x.data, x.bytes)
+    elif r.refused:
         return context.fail(b"booleans are reduced by REDUCE_ANY and REDUCE_ALL only (optimized_ops::ReduceGeneric was not true)")
-    copy_bytes(context.output(node, 0).data, x.data, x.bytes)
+    elif x.type == BOOL and r.folding == FOLD_ANY and r.shape.strides[r.shape.rank - 1] != 0 and has_odd_truths(x.data, r.shape.inputs):
+        fold_odd_truths(r.folding, False, &r.shape, <const uint8_t*>x.data, <uint8_t*>y.data)
+    elif x.type == BOOL:
+        fold_type(&r.fast.folds, &r.shape, r.folding, x.type, x.data, y.data)
+    else:
+        fold_floats(&r.fast.reductions, &r.shape, r.folding, True, <const float*>x.data, <float*>y.data)
     return 0
 
 

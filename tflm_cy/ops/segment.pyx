@@ -1,6 +1,7 @@
 """SEGMENT_SUM and UNSORTED_SEGMENT_SUM, _PROD, _MAX, _MIN: rows joined by the segment that each belongs to.
 
-float32 and int32, with int32 segments. SEGMENT_SUM wants segments that start at 0 and go up by 0 or 1; it is not in BUILTIN_REF.
+float32 and int32, with int32 segments. SEGMENT_SUM wants segments that start at 0 and go up by 0 or 1; it is not in BUILTIN_REF. Of segments
+of several dimensions it takes the first ones, as many as the data has rows.
 The unsorted ones take segments of any leading shape of the data; a negative one is left out, and a segment without rows holds 0, 1,
 the lowest or the highest number. Segments (or data, for SEGMENT_SUM) that are not constant make the output dynamic.
 
@@ -55,16 +56,19 @@ cdef const char* shape_of_segments(Context context, const Node* node, int* rank,
     cdef const Tensor* number = context.input(node, 2)
     cdef const int32_t* ids = <const int32_t*>segments.data
     cdef int64_t largest = -1
-    cdef int64_t total = count(segments)
+    cdef int64_t total = row_count(op, segments)
+    cdef int shared = min(segments.rank, 1) if op.sorted else segments.rank
     cdef int64_t i
     cdef int d
-    if segments.rank > x.rank:
+    if op.sorted and (segments.rank < 1 or x.rank < 1):
+        return b"SEGMENT_SUM: the data and segment_ids need a dimension"
+    if shared > x.rank:
         return b"segment_ids_rank <= data_rank was not true"
-    for d in range(segments.rank):
+    for d in range(shared):
         if segments.dims[d] != x.dims[d]:
             return b"the shape of segment_ids must be the data's leading dimensions"
-    if op.sorted and segments.rank != 1:
-        return b"NumDimensions(&segment_ids) != 1"
+    if count(segments) < total:
+        return b"SEGMENT_SUM: a row of the data has no segment"
     for i in range(total):
         if op.sorted and not (ids[i] == 0 if i == 0 else ids[i] == largest or ids[i] == largest + 1):
             return b"segment_ids must start at 0 and go up by 0 or 1: delta == 0 || delta == 1 was not true"
@@ -79,13 +83,20 @@ cdef const char* shape_of_segments(Context context, const Node* node, int* rank,
         largest = index_at(INT32, number.data, 0)
         if largest < 0:
             return b"num_segments_ >= 0 was not true"
-    rank[0] = x.rank - segments.rank + 1
+    rank[0] = x.rank - shared + 1
     dims[0] = <int32_t>largest
-    for d in range(segments.rank, x.rank):
-        dims[d - segments.rank + 1] = x.dims[d]
+    for d in range(shared, x.rank):
+        dims[d - shared + 1] = x.dims[d]
     if rank[0] > MAX_RANK or bytes_of(x.type, rank[0], dims) < 0:
         return b"the output has too many elements"
     return NULL
+
+
+cdef int64_t row_count(const Segments* op, const Tensor* segments) noexcept nogil:
+    """How many rows are joined, each of which has a segment."""
+    if op.sorted:
+        return segments.dims[0] if segments.rank > 0 else 0
+    return count(segments)
 
 
 cdef int join_dynamic(Context context, Node* node) noexcept nogil:
@@ -100,19 +111,19 @@ cdef int join_dynamic(Context context, Node* node) noexcept nogil:
 
 
 cdef int join(Context context, Node* node) noexcept nogil:
-    cdef int joining = (<const Segments*>node.data).joining
+    cdef const Segments* op = <const Segments*>node.data
     cdef const Tensor* x = context.input(node, 0)
     cdef const Tensor* segments = context.input(node, 1)
     cdef Tensor* y = context.output(node, 0)
     cdef const int32_t* ids = <const int32_t*>segments.data
-    cdef int64_t rows = count(segments)
-    cdef int64_t width = count_range(x, segments.rank, x.rank)
+    cdef int64_t rows = row_count(op, segments)
+    cdef int64_t width = count_range(x, 1 if op.sorted else segments.rank, x.rank)
     if count(y) == 0:
         return 0
     if x.type == FLOAT32:
-        join_segments(combine_of(x.type), joining, <const float*>x.data, ids, rows, width, <float*>y.data, count(y))
+        join_segments(combine_of(x.type), op.joining, <const float*>x.data, ids, rows, width, <float*>y.data, count(y))
     else:
-        join_segments(combine_of(x.type), joining, <const int32_t*>x.data, ids, rows, width, <int32_t*>y.data, count(y))
+        join_segments(combine_of(x.type), op.joining, <const int32_t*>x.data, ids, rows, width, <int32_t*>y.data, count(y))
     return 0
 
 

@@ -18,6 +18,7 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
 from tflm_cy.arithmetic.combine cimport ADD, BITS_AND, MAXIMUM, MINIMUM, MULTIPLY, SHIFT_LEFT, TAKE, Combine
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.slices cimport IndexedSlices, Spread, gather_slices, scatter_slices, spread
+from tflm_cy.arithmetic.truths cimport scatter_truth
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, count, same_shape, shape_of, type_name, type_size,
@@ -321,6 +322,8 @@ cdef int prepare_scatter(Context context, Node* node) except -1:
     want_type_of(y, x)
     want_type_of(updates, x)
     data = combined_data(context, node, x.type, op)
+    if x.type == BOOL:
+        data.combine = <Combine>scatter_truth
     context.set_shape(y, x.rank, x.dims)
     plan_slices(&data.slices, x, indices, updates.rank, attributes(node, STABLEHLO_SCATTER_UPDATE_WINDOW_DIMS, "stablehlo.scatter"),
                 attributes(node, STABLEHLO_SCATTER_INSERTED_WINDOW_DIMS, "stablehlo.scatter"),
