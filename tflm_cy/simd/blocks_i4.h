@@ -36,7 +36,7 @@ SIMD_INLINE vb low_halves4(vb v) { return vb_and(v, vb_set1(15)); }
 SIMD_INLINE vb high_halves4(vb v) { return vb_and(SIMD_BOTH(srli_epi16, v, 4), vb_set1(15)); }
 
 #if SIMD_ISA == 512
-enum { X_BYTES4 = 1, SIGNED4 = 0, CHUNK4 = 0, START_BYTES4 = 4 };
+enum { X_BYTES4 = 1, SIGNED4 = 0, PAIRED4 = 0, CHUNK4 = 0, START_BYTES4 = 4 };
 
 static void spread_row4(const uint8_t *q, ptrdiff_t k, ptrdiff_t values, uint8_t *x, uint8_t *starts) {
   (void)x;
@@ -83,7 +83,7 @@ SIMD_INLINE void tile4(const int P, const Panel4 *t, const Row4 *rows, const uin
   }
 }
 #else
-enum { X_BYTES4 = 2, SIGNED4 = 1, CHUNK4 = 64, START_BYTES4 = 16 }; /* eight sums of two products fit a word */
+enum { X_BYTES4 = 2, SIGNED4 = 1, PAIRED4 = 0, CHUNK4 = 64, START_BYTES4 = 16 }; /* eight sums of two products fit a word */
 
 static void spread_row4(const uint8_t *q, ptrdiff_t k, ptrdiff_t values, uint8_t *x, uint8_t *starts) {
   const __m128i twice = _mm_setr_epi8(0, 1, 0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7), ones = _mm_set1_epi8(1);
@@ -162,10 +162,30 @@ SIMD_INLINE void tile4(const int P, const Panel4 *t, const Row4 *rows, const uin
 static __attribute__((noinline)) void tile4_rows(const Panel4 *t, const Row4 *rows, const uint8_t *w, float *y) { tile4(TILE4, t, rows, w, y); }
 static __attribute__((noinline)) void tile4_row(const Panel4 *t, const Row4 *rows, const uint8_t *w, float *y) { tile4(1, t, rows, w, y); }
 
-/* All rows with the columns of a panel. */
-static void multiply_panel4(const Panel4 *t, const Row4 *rows, ptrdiff_t count, const uint8_t *w, float *y) {
+SIMD_INLINE void multiply_rows4(const Panel4 *t, const Row4 *rows, ptrdiff_t count, const uint8_t *w, float *y) {
   ptrdiff_t r = 0;
   for (; r + TILE4 <= count; r += TILE4) tile4_rows(t, rows + r, w, y + r * t->y_row);
   for (; r < count; r++) tile4_row(t, rows + r, w, y + r * t->y_row);
+}
+
+/* All rows with the columns of a panel. */
+static void multiply_panel4(const Panel4 *t, const Row4 *rows, ptrdiff_t count, const uint8_t *w, float *y) {
+#if SIMD_ISA == 128 /* whose tiles have all columns */
+  float sums[COLUMNS4] = {0}, bias[COLUMNS4] = {0}, some[TILE4 * COLUMNS4];
+  const size_t bytes = (size_t)t->n * sizeof(float);
+  Panel4 whole = *t;
+  if (t->n < COLUMNS4) {
+    whole.sums = memcpy(sums, t->sums, bytes);
+    whole.bias = memcpy(bias, t->bias, bytes);
+    whole.y_row = COLUMNS4;
+    for (ptrdiff_t r = 0; r < count; r += TILE4) {
+      const ptrdiff_t few = count - r < TILE4 ? count - r : TILE4;
+      multiply_rows4(&whole, rows + r, few, w, some);
+      for (ptrdiff_t p = 0; p < few; p++) memcpy(y + (r + p) * t->y_row, some + p * COLUMNS4, bytes);
+    }
+    return;
+  }
+#endif
+  multiply_rows4(t, rows, count, w, y);
 }
 #endif

@@ -13,6 +13,7 @@ cdef extern from "blocks_i4.h" nogil:
         CHUNK4                   # values of a chunk at most; 0: it is the block
         X_BYTES4
         SIGNED4
+        PAIRED4                  # eight values of a row and of the next one lie in turn
         START_BYTES4
     ctypedef struct Row4:
         const uint8_t* x
@@ -56,7 +57,7 @@ cdef bint plan_blocks_i4(BlocksI4* b) noexcept nogil:
     b.panel_bytes = b.k / size * COLUMNS4 * <ptrdiff_t>sizeof(float) + b.k * COLUMNS4 / 2
     b.row_bytes = round_up(X_BYTES4 * b.k, 64) + round_up(b.k / b.values * START_BYTES4, 64)
     b.packed_bytes = b.panels * b.panel_bytes
-    b.scratch_bytes = min(b.m, <ptrdiff_t>MOST_ROWS4) * b.row_bytes + b.k
+    b.scratch_bytes = round_up(min(b.m, <ptrdiff_t>MOST_ROWS4), 2 if PAIRED4 else 1) * b.row_bytes + b.k
     return True
 
 
@@ -89,7 +90,7 @@ cdef void run_blocks_i4(const BlocksI4* b, const float* x, void* scratch, float*
     while row < b.m:
         count = min(b.m - row, <ptrdiff_t>MOST_ROWS4)
         for r in range(count):
-            quantize_row4(b, x + (row + r) * b.k, <uint8_t*>scratch + r * b.row_bytes, <uint8_t*>scratch + count * b.row_bytes, &rows[r])
+            quantize_row4(b, x + (row + r) * b.k, <uint8_t*>scratch, r, &rows[r])
         for panel in range(first, end):
             t.n = min(b.n - panel * COLUMNS4, <ptrdiff_t>COLUMNS4)
             t.sums, t.bias = b.blocks.sums + panel * COLUMNS4, b.scaling.bias + panel * COLUMNS4
@@ -97,11 +98,14 @@ cdef void run_blocks_i4(const BlocksI4* b, const float* x, void* scratch, float*
         row += count
 
 
-cdef void quantize_row4(const BlocksI4* b, const float* x, uint8_t* at, uint8_t* room, Row4* row) noexcept nogil:
-    """Into `at`. room: for the row's bytes, where they are not what `at` holds."""
+cdef void quantize_row4(const BlocksI4* b, const float* x, uint8_t* scratch, ptrdiff_t r, Row4* row) noexcept nogil:
+    """The bytes of a row that are not as the kernel takes them lie at the end of the scratch memory first."""
     cdef Steps8 steps = steps_of_row(x, b.k, b.scaling.rows)
+    cdef uint8_t* at = scratch + r * b.row_bytes
     cdef uint8_t* starts = at + round_up(X_BYTES4 * b.k, 64)
-    cdef uint8_t* quantized = at if X_BYTES4 == 1 else room
+    cdef uint8_t* quantized = at if X_BYTES4 == 1 and not PAIRED4 else scratch + b.scratch_bytes - b.k
+    if PAIRED4:
+        at = scratch + (r - r % 2) * b.row_bytes + r % 2 * STEP4
     quantize_bytes(x, b.k, &steps, SIGNED4, quantized)
     spread_row4(quantized, b.k, b.values, at, starts)
     row.x, row.starts = at, starts
