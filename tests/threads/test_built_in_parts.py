@@ -1,7 +1,7 @@
 """Nodes of the built-in kernels that threads share have the bytes of nodes that run by themselves, on every instruction set.
 
-Dynamic-range images that the threads quantize together, integer convolutions, products of a single matrix or of few rows; large enough to
-wake them for.
+Dynamic-range images that the threads quantize together, integer convolutions, products of a single matrix or of few rows, the batches of a
+basic LSTM; large enough to wake them for.
 """
 
 from functools import partial
@@ -89,6 +89,37 @@ def rows(n, x_type, w_type):
     return Model.single("FULLY_CONNECTED", [x, w, bias], [y]).to_bytes(), [feed]
 
 
+def transposed(x_type, w_type, lowest, constant=True):
+    """Upsampled by two; sizes that threads do not divide evenly. lowest: whether weights have the lowest byte, as in `rows`."""
+    rng = np.random.default_rng(lowest)
+    shape, taps = [1, 31, 33, 16], (12, 3, 3, 16)
+    low, high = (1 - lowest, 256) if w_type == "uint8" else (-127 - lowest, 128)
+    zero = 0 if x_type == "int16" else 3
+    x, y = (Tensor(at, x_type, scale=s, zero_point=zero) for at, s in ((shape, 0.05), ([1, 62, 66, 12], 2.0)))
+    values = rng.integers(low, high, taps).astype(w_type)
+    w = Tensor(taps, w_type, data=values if constant else None, scale=0.02, zero_point=7 if w_type == "uint8" else 0)
+    options = {"stride_h": 2, "stride_w": 2, "padding": "SAME"}
+    limits = np.iinfo(x_type)
+    feeds = ([] if constant else [values]) + [rng.integers(limits.min, limits.max + 1, shape).astype(x_type)]
+    size = Tensor.constant(np.array(y.shape, np.int32))
+    return Model.single("TRANSPOSE_CONV", [size, w, x], [y], **options).to_bytes(), feeds
+
+
+def basic_lstm():
+    """Of bytes, with many batches."""
+    rng = np.random.default_rng(1)
+    batches, inputs, cells = 13, 70, 90
+    values, states = {"scale": 1 / 128, "zero_point": 128}, {"scale": 2.0**-11, "zero_point": 0}
+    x, h, new_h, operands = (Tensor([batches, n], "uint8", **values) for n in (inputs, cells, cells, inputs + cells))
+    c, new_c, gates = (Tensor([batches, n], "int16", **states) for n in (cells, cells, 4 * cells))
+    h.variable = c.variable = True
+    w = rng.integers(0, 256, (4 * cells, inputs + cells)).astype(np.uint8)
+    bias = Tensor.constant(rng.integers(-9999, 9999, 4 * cells).astype(np.int32), scale=1 / 8192, zero_point=0)
+    operator = [x, h, Tensor.constant(w, scale=1 / 64, zero_point=100), bias, c], [new_h, new_c, operands, gates]
+    feeds = [rng.integers(0, 256, x.shape).astype(np.uint8)]
+    return Model.single("LSTM", *operator, 2, kernel_type="BASIC").to_bytes(), feeds
+
+
 CASES = {
     "hybrid": (lambda: convolution("CONV_2D", "float32", "int8", 32, 17), WITHOUT),
     "hybrid, NaN": (lambda: convolution("CONV_2D", "float32", "int8", 32, 17, nans=3), WITHOUT),
@@ -101,6 +132,16 @@ CASES = {
     "int16 depthwise": (lambda: convolution("DEPTHWISE_CONV_2D", "int16", "int8", 21, 42), WITHOUT),
     "int16 depthwise, one channel": (lambda: convolution("DEPTHWISE_CONV_2D", "int16", "int8", 1, 160), WITHOUT),
     "product": (product, OpResolverType.AUTO),
+    "basic LSTM": (basic_lstm, WITHOUT),
+    **{
+        f"transposed, {x_type}, {'lowest bytes' if lowest else 'other bytes'}": (
+            partial(transposed, x_type, w_type, lowest),
+            WITHOUT,
+        )
+        for x_type, w_type in (("int8", "int8"), ("uint8", "uint8"), ("int16", "int8"))
+        for lowest in (0, 1)
+    },
+    "transposed, filter at run time": (partial(transposed, "int8", "int8", 1, constant=False), WITHOUT),
     **{
         f"{n} rows, {x_type}, {mode.name}": (partial(rows, n, x_type, w_type), mode)
         for n in (1, 2, 7)
@@ -133,8 +174,8 @@ def test_built_in_parts(name):
     draw, mode = CASES[name]
     blob, feeds = draw()
     for isa in ISAS:
-        [wanted] = run(isa, blob, feeds, experimental_op_resolver_type=mode)
+        wanted = [y.tobytes() for y in run(isa, blob, feeds, experimental_op_resolver_type=mode)]
         for threads in (2, 3, 4):
-            [got] = run(isa, blob, feeds, num_threads=threads, experimental_op_resolver_type=mode)
-            assert got.tobytes() == wanted.tobytes(), (isa, threads)
+            got = run(isa, blob, feeds, num_threads=threads, experimental_op_resolver_type=mode)
+            assert [y.tobytes() for y in got] == wanted, (isa, threads)
         assert isa == "portable" or is_shared(isa, blob, mode), isa

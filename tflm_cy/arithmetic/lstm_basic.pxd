@@ -76,16 +76,16 @@ cdef inline void basic_lstm_f32(
 
 cdef inline void basic_lstm_u8(
     const BasicShape* s, const uint8_t* operands, const uint8_t* w, int32_t w_zero_point, const int32_t* bias, const Factor* factor,
-    bint in_pairs, const int16_t* c, int64_t* sums, int16_t* row, int16_t* gates, int16_t* new_c, uint8_t* new_h,
+    bint in_pairs, const int16_t* c, int64_t* sums, int16_t* row, int16_t* gates, int16_t* new_c, uint8_t* new_h, ptrdiff_t first, ptrdiff_t end,
 ) noexcept nogil:
-    """in_pairs: the sums are product_pairs'; sums: as many as a batch has gates; row: as a batch has operands."""
+    """The batches first to end. in_pairs: the sums are product_pairs'; sums: as many as a batch has gates; row: as a batch has operands."""
     cdef ptrdiff_t n = 4 * s.cells
     cdef ptrdiff_t depth = s.inputs + s.cells
     cdef ptrdiff_t b, i
     cdef uint32_t total, zero
     cdef const int16_t* g
     cdef int32_t entering, kept, state
-    for b in range(s.batches):
+    for b in range(first, end):
         shift_values(operands + b * depth, depth, 128, row)
         zero = <uint32_t>sum_values(row, depth) * <uint32_t>w_zero_point
         memset(sums, 0, n * sizeof(int64_t))

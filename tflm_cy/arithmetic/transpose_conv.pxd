@@ -83,41 +83,36 @@ cdef inline void rescale_rest(const int64_t* sums, const Rescale* out, ptrdiff_t
 
 cdef inline void transpose_conv_quantized(
     const ConvShape* g, ptrdiff_t pixels, const activation* x, int32_t x_zero_point, const weight8* w, int32_t w_zero_point, const Rescale* out,
-    const Rescale* tail, ptrdiff_t block, int64_t start, bint in_pairs, Run* runs, int16_t* pixel, int64_t* sums, activation* y,
+    const Rescale* tail, ptrdiff_t block, int64_t first, int64_t end, bint in_pairs, Run* runs, int16_t* pixel, int64_t* sums, activation* y,
 ) noexcept nogil:
-    """The elements beyond a multiple of `block`, of the whole output, are rescaled by `tail` (one multiplier for all channels). Positions before
-    `start`, counted over all images, are left as they are. in_pairs: a pixel's product with a tap is product_pairs'.
+    """The positions first to end of all images. The elements beyond a multiple of `block`, of the whole output, are rescaled by `tail` (one
+    multiplier for all channels). in_pairs: a pixel's product with a tap is product_pairs'.
 
-    pixel: ic values; sums: oc.
+    pixels: of an image; pixel: ic values; sums: oc.
     """
     cdef ptrdiff_t depth = g.kh * g.kw * g.ic
-    cdef ptrdiff_t left = g.batches * g.oh * g.ow * g.oc
-    cdef ptrdiff_t n, oy, ox, c, head
+    cdef ptrdiff_t places = g.oh * g.ow
+    cdef ptrdiff_t whole = g.batches * places * g.oc
+    cdef const activation* image
+    cdef ptrdiff_t c, head
+    cdef int64_t at
     cdef int count, r
-    left -= left % block
-    for n in range(g.batches):
-        for oy in range(g.oh):
-            for ox in range(g.ow):
-                if (n * g.oh + oy) * g.ow + ox < start:
-                    left -= g.oc
-                    y += g.oc
-                    continue
-                count = transpose_runs(g, oy, ox, runs)
-                for c in range(g.oc):
-                    sums[c] = 0
-                for r in range(count):
-                    shift_values(x + runs[r].x, g.ic, x_zero_point, pixel)
-                    accumulate_one(pixel, w + runs[r].k, g.oc, depth, g.ic, out.longest, sums)
-                    subtract_weight_zero(pixel, g.ic, w_zero_point, g.oc, sums)
-                    if AARCH64 and in_pairs:
-                        subtract_pairs(pixel, x_zero_point, w + runs[r].k, g.oc, g.ic, depth, w_zero_point, sums)
-                head = left if left < g.oc else g.oc
-                rescale_sums(sums, out, head, y)
-                if head < g.oc:
-                    rescale_rest(sums, tail, head, g.oc, y)
-                left -= head
-                y += g.oc
-        x += pixels * g.ic
+    whole -= whole % block
+    for at in range(first, end):
+        image = x + at / places * pixels * g.ic
+        count = transpose_runs(g, at % places / g.ow, at % g.ow, runs)
+        for c in range(g.oc):
+            sums[c] = 0
+        for r in range(count):
+            shift_values(image + runs[r].x, g.ic, x_zero_point, pixel)
+            accumulate_one(pixel, w + runs[r].k, g.oc, depth, g.ic, out.longest, sums)
+            subtract_weight_zero(pixel, g.ic, w_zero_point, g.oc, sums)
+            if AARCH64 and in_pairs:
+                subtract_pairs(pixel, x_zero_point, w + runs[r].k, g.oc, g.ic, depth, w_zero_point, sums)
+        head = max(<ptrdiff_t>0, min(g.oc, whole - at * g.oc))
+        rescale_sums(sums, out, head, y + at * g.oc)
+        if head < g.oc:
+            rescale_rest(sums, tail, head, g.oc, y + at * g.oc)
 
 
 cdef inline void turn_filters(const int8_t* w, ptrdiff_t oc, ptrdiff_t depth, int8_t* turned) noexcept nogil:

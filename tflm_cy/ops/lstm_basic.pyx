@@ -14,7 +14,7 @@ that is a constant is refused: TensorFlow gives it memory that nobody wrote.
 Source: LiteRT:tflite/kernels/lstm.cc.
 """
 from libc.math cimport fabs, log2, round
-from libc.stddef cimport ptrdiff_t
+from libc.stddef cimport ptrdiff_t, size_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
@@ -26,7 +26,7 @@ from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding, rounding_of_shift
 from tflm_cy.arithmetic.sum_rescale cimport ONCE, factor_of
-from tflm_cy.graph.context cimport Context, Node
+from tflm_cy.graph.context cimport Context, Node, iteration_space
 from tflm_cy.graph.tensor cimport DYNAMIC, FLOAT32, INT16, INT32, UINT8, Tensor, is_constant
 from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.simd.table cimport row_kernels
@@ -156,10 +156,20 @@ cdef int prepare_quantized(Context context, Node* node, BasicLstm* s) except -1:
     m = quantize_multiplier(real)
     s.factor = factor_of(m, rounding_of_shift(rounding, m.shift))
     s.in_pairs = rounding == ONCE and not has_dotprod()
-    s.sums = context.request_scratch(4 * s.shape.cells * sizeof(int64_t) + 8)
-    s.row = context.request_scratch((s.shape.inputs + s.shape.cells) * sizeof(int16_t) + 8)
+    s.sums = context.request_scratch(context.for_all_workers(sums_bytes(&s.shape)))
+    s.row = context.request_scratch(context.for_all_workers(row_bytes(&s.shape)))
     node.invoke = run_quantized
-    return 0
+    return context.parallelize(
+        node, quantized_range, iteration_space(s.shape.batches, 1),
+        <double>s.shape.batches * s.shape.cells * (s.shape.inputs + s.shape.cells + 100))
+
+
+cdef inline size_t sums_bytes(const BasicShape* s) noexcept nogil:
+    return 4 * s.cells * sizeof(int64_t) + 8
+
+
+cdef inline size_t row_bytes(const BasicShape* s) noexcept nogil:
+    return (s.inputs + s.cells) * sizeof(int16_t) + 8
 
 
 cdef int refuse_types(Context context, Node* node) noexcept nogil:
@@ -174,56 +184,61 @@ cdef int refuse_bits(Context context, Node* node) noexcept nogil:
     return context.fail(b"The only case of quantized LstmCell currently supported is with StateIntegerBits==4")
 
 
-cdef void join_operands(Context context, Node* node, size_t size) noexcept nogil:
-    """x beside the activation; size: of an element."""
+cdef void join_operands(Context context, Node* node, size_t size, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
+    """x beside the activation, of some batches; size: of an element."""
     cdef const BasicShape* s = &(<BasicLstm*>node.data).shape
     cdef const char* x = <const char*>context.input(node, X).data
     cdef const char* h = <const char*>context.input(node, ACTIVATION).data
     cdef char* y = <char*>context.output(node, OPERANDS).data
     cdef ptrdiff_t b
-    for b in range(s.batches):
-        memcpy(y, x, s.inputs * size)
-        memcpy(y + s.inputs * size, h, s.cells * size)
-        x += s.inputs * size
-        h += s.cells * size
-        y += (s.inputs + s.cells) * size
+    for b in range(first, end):
+        memcpy(y + b * (s.inputs + s.cells) * size, x + b * s.inputs * size, s.inputs * size)
+        memcpy(y + (b * (s.inputs + s.cells) + s.inputs) * size, h + b * s.cells * size, s.cells * size)
 
 
-cdef void keep_states(Context context, Node* node) noexcept nogil:
-    """The outputs over the inputs."""
-    cdef Tensor* h = context.input(node, ACTIVATION)
-    cdef Tensor* c = context.input(node, STATE)
-    memcpy(h.data, context.output(node, NEW_ACTIVATION).data, h.bytes)
-    memcpy(c.data, context.output(node, NEW_STATE).data, c.bytes)
+cdef void keep_states(Context context, Node* node, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
+    """The outputs over the inputs, of some batches."""
+    keep_rows(context.input(node, ACTIVATION), context.output(node, NEW_ACTIVATION), first, end)
+    keep_rows(context.input(node, STATE), context.output(node, NEW_STATE), first, end)
+
+
+cdef inline void keep_rows(Tensor* to, const Tensor* rows, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
+    cdef size_t row = to.bytes / to.dims[0]
+    memcpy(<char*>to.data + first * row, <const char*>rows.data + first * row, (end - first) * row)
 
 
 cdef int run_float(Context context, Node* node) noexcept nogil:
     cdef BasicLstm* s = <BasicLstm*>node.data
     if s.shape.batches == 0 or s.shape.cells == 0:
         return 0
-    join_operands(context, node, sizeof(float))
+    join_operands(context, node, sizeof(float), 0, s.shape.batches)
     basic_lstm_f32(
         &s.shape, <const float*>context.output(node, OPERANDS).data, <const float*>context.input(node, WEIGHTS).data,
         <const float*>context.input(node, BIAS).data, <const float*>context.input(node, STATE).data,
         <float*>context.output(node, GATES).data, <float*>context.output(node, NEW_STATE).data,
         <float*>context.output(node, NEW_ACTIVATION).data, s.top_block, s.fast,
     )
-    keep_states(context, node)
+    keep_states(context, node, 0, s.shape.batches)
     return 0
 
 
 cdef int run_quantized(Context context, Node* node) noexcept nogil:
+    quantized_range(context, node, 0, (<BasicLstm*>node.data).shape.batches, 0)
+    return 0
+
+
+cdef void quantized_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some batches."""
     cdef BasicLstm* s = <BasicLstm*>node.data
     if s.shape.batches == 0 or s.shape.cells == 0:
-        return 0
-    join_operands(context, node, 1)
+        return
+    join_operands(context, node, 1, first, end)
     basic_lstm_u8(
         &s.shape, <const uint8_t*>context.output(node, OPERANDS).data, <const uint8_t*>context.input(node, WEIGHTS).data, s.w_zero_point,
-        <const int32_t*>context.input(node, BIAS).data, &s.factor, s.in_pairs,
-        <const int16_t*>context.input(node, STATE).data,
-        <int64_t*>context.scratch(s.sums), <int16_t*>context.scratch(s.row), <int16_t*>context.output(node, GATES).data,
-        <int16_t*>context.output(node, NEW_STATE).data,
-        <uint8_t*>context.output(node, NEW_ACTIVATION).data,
+        <const int32_t*>context.input(node, BIAS).data, &s.factor, s.in_pairs, <const int16_t*>context.input(node, STATE).data,
+        <int64_t*>context.worker_scratch(s.sums, sums_bytes(&s.shape), worker),
+        <int16_t*>context.worker_scratch(s.row, row_bytes(&s.shape), worker),
+        <int16_t*>context.output(node, GATES).data, <int16_t*>context.output(node, NEW_STATE).data,
+        <uint8_t*>context.output(node, NEW_ACTIVATION).data, first, end,
     )
-    keep_states(context, node)
-    return 0
+    keep_states(context, node, first, end)

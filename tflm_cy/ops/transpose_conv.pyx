@@ -24,7 +24,7 @@ from tflm_cy.arithmetic.product_s16 cimport activation, weight8
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.sum_rescale cimport Rescale
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized, turn_filters
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, iteration_space, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, iteration_space, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name, type_size
 from tflm_cy.ops.kernels.phases_i16 cimport Phases16, plan_phases_i16, room_for_bytes, run_phases_bytes, run_phases_i16
 from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
@@ -118,8 +118,8 @@ cdef int prepare(Context context, Node* node) except -1:
     else:
         prepare_bias(context, b, op.shape.oc, &op.bias)
     op.range = activation_range_f32(table_i8(node.options, TRANSPOSE_CONV_FUSED_ACTIVATION_FUNCTION, 0))
-    op.runs = context.request_scratch(op.shape.kh * op.shape.kw * sizeof(Run))
-    op.sums = context.request_scratch(sizeof(int64_t) * (op.shape.oc + 3))
+    op.runs = context.request_scratch(context.for_all_workers(op.shape.kh * op.shape.kw * sizeof(Run)))
+    op.sums = context.request_scratch(context.for_all_workers(sizeof(int64_t) * (op.shape.oc + 3)))
     if x.type != FLOAT32:
         prepare_quantized(context, node, op, bias_option == INT32)
     elif w.type == FLOAT32:
@@ -255,13 +255,13 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
     if x.type == UINT8 and up != 0:
         prepare_rescale(context, x, w, b, y, fused, op.shape.oc, False, 0, &op.tail, "TRANSPOSE_CONV")
         op.block = 16
-    op.image = context.request_scratch(sizeof(int16_t) * op.shape.ic)
-    node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
+    op.image = context.request_scratch(context.for_all_workers(sizeof(int16_t) * op.shape.ic))
+    node.invoke = convolve
     op.in_pairs = node.arithmetic == OPTIMIZED and x.type != INT16 and wraps_in_pairs(     # a pixel, times all taps at once
         op.shape.kh * op.shape.kw * op.shape.oc, op.shape.ic, w.data if is_constant(w) else NULL, x.type == UINT8,
         w.zero_point if x.type == UINT8 else 0)
     if op.in_pairs:
-        return 0
+        return share_definition(context, node, op)
     if x.type != INT16 and node.arithmetic != MICRO and not op.dynamic and type_size(w.type) == 1 and use_phases(context, node, op, x, w, b):
         node.invoke = convolve_phases
         if op.exact == count(y):
@@ -281,7 +281,17 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
         if plan_phases_i16(context, &op.wide, &op.shape, <const int8_t*>w.data, &op.whole):
             op.image = context.request_scratch(room_for_bytes(&op.shape, op.height * op.width))
             node.invoke = convolve_phases_bytes
-    return 0
+    return share_definition(context, node, op) if node.invoke == convolve else 0
+
+
+cdef int share_definition(Context context, Node* node, TransposeConv* op) except -1:
+    cdef const ConvShape* g = &op.shape
+    cdef int64_t positions = g.batches * g.oh * g.ow
+    cdef double taps = <double>g.kh * g.kw * g.ic / (g.stride_h * g.stride_w)
+    if op.dynamic or op.bias.values == NULL or node.arithmetic == MICRO or is_empty(g):
+        return 0
+    op.rescale.bias = op.tail.bias = <const int64_t*>op.bias.values
+    return context.parallelize(node, gather_range, position_space(positions, 1, 0), positions * g.oc * (0.3 * taps + 1))
 
 
 cdef int convolve_phases_bytes(Context context, Node* node) noexcept nogil:
@@ -338,9 +348,7 @@ cdef int convolve_phases(Context context, Node* node) noexcept nogil:
     compute_phases(context, node, 0, op.phases.count, 0)
     if op.exact == count(context.output(node, 0)):
         return 0
-    return gather(
-        context, node, op.exact / op.shape.oc, <const uint8_t*>context.input(node, 2).data, <const uint8_t*>context.input(node, 1).data,
-        <uint8_t*>context.output(node, 0).data)
+    return gather(context, node, op.exact / op.shape.oc)
 
 
 cdef void compute_phases(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
@@ -403,8 +411,7 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
     transpose_conv_f32(
         &op.shape, <const float*>context.input(node, 2).data, packed,
         <const float*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias), op.range.low, op.range.high,
-        <Run*>context.scratch(op.runs), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
-    )
+        <Run*>context.scratch(op.runs), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data)
     return 0
 
 
@@ -419,41 +426,42 @@ cdef int convolve_f32_eigen(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef int convolve_s8(Context context, Node* node) noexcept nogil:
-    if shape_output(context, node, <TransposeConv*>node.data) != 0:
-        return -1
-    return gather(
-        context, node, 0, <const int8_t*>context.input(node, 2).data, <const int8_t*>context.input(node, 1).data,
-        <int8_t*>context.output(node, 0).data)
+cdef int convolve(Context context, Node* node) noexcept nogil:
+    return -1 if shape_output(context, node, <TransposeConv*>node.data) != 0 else gather(context, node, 0)
 
 
-cdef int convolve_u8(Context context, Node* node) noexcept nogil:
-    if shape_output(context, node, <TransposeConv*>node.data) != 0:
-        return -1
-    return gather(
-        context, node, 0, <const uint8_t*>context.input(node, 2).data, <const uint8_t*>context.input(node, 1).data,
-        <uint8_t*>context.output(node, 0).data)
-
-
-cdef int convolve_s16(Context context, Node* node) noexcept nogil:
-    if shape_output(context, node, <TransposeConv*>node.data) != 0:
-        return -1
-    return gather(
-        context, node, 0, <const int16_t*>context.input(node, 2).data, <const int8_t*>context.input(node, 1).data,
-        <int16_t*>context.output(node, 0).data)
-
-
-cdef int gather(Context context, Node* node, int64_t start, const activation* x, const weight8* w, activation* y) noexcept nogil:
-    """The definition, from position `start` on."""
+cdef int gather(Context context, Node* node, int64_t first) noexcept nogil:
+    """The definition, from position `first` on."""
     cdef TransposeConv* op = <TransposeConv*>node.data
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
     op.tail.bias = op.rescale.bias
-    transpose_conv_quantized(
-        &op.shape, op.height * op.width, x, context.input(node, 2).zero_point, w, context.input(node, 1).zero_point if weight8 is uint8_t else 0,
-        &op.rescale, &op.tail, op.block, start, op.in_pairs, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image),
-        <int64_t*>context.scratch(op.sums), y,
-    )
+    gather_range(context, node, first, op.shape.batches * op.shape.oh * op.shape.ow, 0)
     return 0
+
+
+cdef void gather_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef const void* x = context.input(node, 2).data
+    cdef const void* w = context.input(node, 1).data
+    cdef Tensor* y = context.output(node, 0)
+    if y.type == INT8:
+        gather_positions(context, node, first, end, worker, <const int8_t*>x, <const int8_t*>w, <int8_t*>y.data)
+    elif y.type == UINT8:
+        gather_positions(context, node, first, end, worker, <const uint8_t*>x, <const uint8_t*>w, <uint8_t*>y.data)
+    else:
+        gather_positions(context, node, first, end, worker, <const int16_t*>x, <const int8_t*>w, <int16_t*>y.data)
+
+
+cdef inline void gather_positions(
+    Context context, Node* node, int64_t first, int64_t end, int worker, const activation* x, const weight8* w, activation* y,
+) noexcept nogil:
+    cdef TransposeConv* op = <TransposeConv*>node.data
+    cdef const ConvShape* g = &op.shape
+    transpose_conv_quantized(
+        g, op.height * op.width, x, context.input(node, 2).zero_point, w, context.input(node, 1).zero_point if weight8 is uint8_t else 0,
+        &op.rescale, &op.tail, op.block, first, end, op.in_pairs,
+        <Run*>context.worker_scratch(op.runs, g.kh * g.kw * sizeof(Run), worker),
+        <int16_t*>context.worker_scratch(op.image, sizeof(int16_t) * g.ic, worker),
+        <int64_t*>context.worker_scratch(op.sums, sizeof(int64_t) * (g.oc + 3), worker), y)
 
 
 cdef int convolve_hybrid(Context context, Node* node) noexcept nogil:

@@ -1,13 +1,19 @@
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, uint8_t
 
-from tflm_cy.arithmetic.xnnpack.blockwise cimport FOUR_SUMS, ONE_SUM_VNNI
+from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.xnnpack.blockwise cimport FOUR_SUMS, ONE_SUM_VNNI, is_packed
 from tflm_cy.simd.blocks_i4 cimport BlocksI4, BlocksI4Kernels
 
 cdef extern from "blocks_i4.h" nogil:
     enum:
         COLUMNS4
+        STEP4                    # values
+        BLOCK4                   # what the values of a block are a multiple of
+        CHUNK4                   # values of a chunk at most; 0: it is the block
         X_BYTES4
+        SIGNED4
+        PAIRED4                  # eight values of a row and of the next one lie in turn
         START_BYTES4
     ctypedef struct Row4:
         const uint8_t* x
@@ -24,30 +30,34 @@ cdef extern from "blocks_i4.h" nogil:
         float high
         ptrdiff_t n
         ptrdiff_t y_row
+        bint packed
     void spread_row4(const uint8_t* q, ptrdiff_t k, ptrdiff_t values, uint8_t* x, uint8_t* starts) noexcept
     void pack_step4(const int8_t* w, ptrdiff_t row, ptrdiff_t columns, uint8_t* to) noexcept
     void multiply_panel4(const Panel4* t, const Row4* rows, ptrdiff_t count, const uint8_t* w, float* y) noexcept
 
 cdef enum:
-    STEP4 = 8                    # values
     MOST_ROWS4 = 32              # that all panels meet before the next ones are quantized
     MOST_BLOCK4 = 32768          # values of a block, whose sums times 16 the definition has in an int32
 
 
 cdef bint plan_blocks_i4(BlocksI4* b) noexcept nogil:
     cdef ptrdiff_t size = b.blocks.size
-    if b.blocks.order != (ONE_SUM_VNNI if VL == 16 else FOUR_SUMS) or size % (2 * STEP4) != 0 or size > MOST_BLOCK4 or b.m * b.n * b.k == 0:
+    if not AARCH64 and b.blocks.order != (ONE_SUM_VNNI if VL == 16 else FOUR_SUMS):
+        return False
+    if size % BLOCK4 != 0 or size > MOST_BLOCK4 or b.m * b.n * b.k == 0:
         return False
     b.pack = pack_blocks_i4
     b.run = run_blocks_i4
     b.values = size
-    if VL < 16:                  # eight sums of two products fit a word
-        b.values = 64 if size % 64 == 0 else 32 if size % 32 == 0 else 16
+    if CHUNK4 > 0:
+        b.values = CHUNK4
+        while size % b.values != 0:
+            b.values = b.values / 2
     b.panels = (b.n + COLUMNS4 - 1) / COLUMNS4
-    b.panel_bytes = b.k / size * COLUMNS4 * <ptrdiff_t>sizeof(float) + b.k / STEP4 * VB
+    b.panel_bytes = b.k / size * COLUMNS4 * <ptrdiff_t>sizeof(float) + b.k * COLUMNS4 / 2
     b.row_bytes = round_up(X_BYTES4 * b.k, 64) + round_up(b.k / b.values * START_BYTES4, 64)
     b.packed_bytes = b.panels * b.panel_bytes
-    b.scratch_bytes = min(b.m, <ptrdiff_t>MOST_ROWS4) * b.row_bytes + b.k
+    b.scratch_bytes = round_up(min(b.m, <ptrdiff_t>MOST_ROWS4), 2 if PAIRED4 else 1) * b.row_bytes + b.k
     return True
 
 
@@ -62,9 +72,11 @@ cdef void pack_blocks_i4(BlocksI4* b, const int8_t* w, ptrdiff_t stride) noexcep
             for c in range(COLUMNS4):
                 (<float*>to)[c] = b.blocks.scales[(first + c) * blocks + block] if c < columns else <float>0
             to += COLUMNS4 * sizeof(float)
-            for at in range(block * b.blocks.size, (block + 1) * b.blocks.size, 8):
+            at = block * b.blocks.size
+            while at < (block + 1) * b.blocks.size:
                 pack_step4(w + first * stride + at, stride, columns, to)
-                to += VB
+                to += STEP4 * COLUMNS4 / 2
+                at += STEP4
 
 
 cdef void run_blocks_i4(const BlocksI4* b, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
@@ -74,10 +86,11 @@ cdef void run_blocks_i4(const BlocksI4* b, const float* x, void* scratch, float*
     cdef ptrdiff_t count, panel, r
     t.blocks, t.chunks, t.steps = b.k / b.blocks.size, b.blocks.size / b.values, b.values / STEP4
     t.low, t.high, t.y_row = b.scaling.low, b.scaling.high, b.n
+    t.packed = is_packed(&b.blocks)
     while row < b.m:
         count = min(b.m - row, <ptrdiff_t>MOST_ROWS4)
         for r in range(count):
-            quantize_row4(b, x + (row + r) * b.k, <uint8_t*>scratch + r * b.row_bytes, <uint8_t*>scratch + count * b.row_bytes, &rows[r])
+            quantize_row4(b, x + (row + r) * b.k, <uint8_t*>scratch, r, &rows[r])
         for panel in range(first, end):
             t.n = min(b.n - panel * COLUMNS4, <ptrdiff_t>COLUMNS4)
             t.sums, t.bias = b.blocks.sums + panel * COLUMNS4, b.scaling.bias + panel * COLUMNS4
@@ -85,16 +98,19 @@ cdef void run_blocks_i4(const BlocksI4* b, const float* x, void* scratch, float*
         row += count
 
 
-cdef void quantize_row4(const BlocksI4* b, const float* x, uint8_t* at, uint8_t* room, Row4* row) noexcept nogil:
-    """Into `at`. room: for the row's bytes, where they are not what `at` holds."""
+cdef void quantize_row4(const BlocksI4* b, const float* x, uint8_t* scratch, ptrdiff_t r, Row4* row) noexcept nogil:
+    """The bytes of a row that are not as the kernel takes them lie at the end of the scratch memory first."""
     cdef Steps8 steps = steps_of_row(x, b.k, b.scaling.rows)
+    cdef uint8_t* at = scratch + r * b.row_bytes
     cdef uint8_t* starts = at + round_up(X_BYTES4 * b.k, 64)
-    cdef uint8_t* quantized = at if X_BYTES4 == 1 else room
-    quantize_bytes(x, b.k, &steps, X_BYTES4 > 1, quantized)
+    cdef uint8_t* quantized = at if X_BYTES4 == 1 and not PAIRED4 else scratch + b.scratch_bytes - b.k
+    if PAIRED4:
+        at = scratch + (r - r % 2) * b.row_bytes + r % 2 * STEP4
+    quantize_bytes(x, b.k, &steps, SIGNED4, quantized)
     spread_row4(quantized, b.k, b.values, at, starts)
     row.x, row.starts = at, starts
     row.inverse = steps.inverse
-    row.zero_point = <float>(steps.zero_point + (128 if X_BYTES4 == 1 else 0))
+    row.zero_point = <float>(steps.zero_point + (0 if SIGNED4 else 128))
 
 
 cdef void fill_blocks_i4(BlocksI4Kernels* table) noexcept:

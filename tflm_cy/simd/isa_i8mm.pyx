@@ -12,6 +12,7 @@ cdef extern from *:
 from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.vector cimport *
 
+include "blocks_i4.pxi"
 include "conv_i8.pxi"
 include "conv_i8_pack.pxi"
 
@@ -25,6 +26,7 @@ def capsule():
     from tflm_cy.simd import isa_neondot
 
     made = (<const Kernels*>PyCapsule_GetPointer(isa_neondot.capsule(), "tflm_cy.simd.Kernels"))[0]
+    fill_blocks_i4(&made.blocks_i4)
     fill_conv_i8(&made.conv_i8)
     table = made             # at once: another thread may use it already
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

@@ -12,6 +12,7 @@ from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.vector cimport *
 
 include "products_i8.pxi"
+include "blocks_i4.pxi"
 include "elementwise_i8.pxi"
 
 cdef Kernels table
@@ -25,6 +26,7 @@ def capsule():
 
     made = (<const Kernels*>PyCapsule_GetPointer(isa_neon.capsule(), "tflm_cy.simd.Kernels"))[0]
     fill_products_i8(&made)
+    fill_blocks_i4(&made.blocks_i4)
     fill_elementwise_i8(&made.elementwise_i8)
     table = made             # at once: another thread may use it already
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

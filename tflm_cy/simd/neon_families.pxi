@@ -3,6 +3,7 @@
 Functions of one float are not here: their definitions are vectors of NEON themselves.
 """
 include "portable_families.pxi"
+include "blocks_i4.pxi"
 include "conv_f32.pxi"
 include "depthwise_f32.pxi"
 include "float32.pxi"
@@ -13,6 +14,7 @@ include "requantize_double.pxi"
 
 cdef void fill_neon_families(Kernels* table) noexcept:
     fill_portable_families(table)
+    fill_blocks_i4(&table.blocks_i4)
     fill_conv_f32(&table.conv_f32)
     fill_depthwise_f32(&table.depthwise_f32)
     fill_float32(&table.float32)
