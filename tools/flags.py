@@ -25,8 +25,10 @@ MACHINES = dict.fromkeys(("i386", "i486", "i586", "i686"), WITHOUT_X87)
 MACHINES |= dict.fromkeys(("armv6l", "armv7l", "armv8l", "arm"), WITHOUT_NEON)
 # -O2 with the vectorizer: what -O3 adds doubles the time of a build and no kernel needs it.
 OPTIMIZE = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
-# Tables for unwinding, aligned functions and pages that hold one segment each are a seventh of the library's size.
+# Tables for unwinding, aligned functions and pages that hold one segment each are a seventh of the library's size. Exceptions are read and
+# set by Python's functions; Cython's would be in each module again.
 SMALLER = [
+    "-DCYTHON_FAST_THREAD_STATE=0",
     "-fvisibility=hidden",
     "-g0",
     "-fno-asynchronous-unwind-tables",

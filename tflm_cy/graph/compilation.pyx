@@ -28,7 +28,8 @@ cdef class Compilation:
         self.allocator = allocator
         self.memory = memory
         self.constants = constants
-        self.packed = PackedWeights(constants)
+        self.packed = PackedWeights.__new__(PackedWeights)
+        self.packed.constants = constants
         self.strip_blocks, self.kept = [], []
         self.disabled = NONE
 

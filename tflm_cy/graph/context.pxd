@@ -131,6 +131,7 @@ cdef struct Packing:                # of a node: weights as a kernel wants them
     int32_t[48] layout              # how they are packed
     char[96] found                  # what the kernel found while it packed them
     Packing* next                   # of the same node
+    uint8_t* before                 # with checks: what `data` held before the weights were packed again
 
 cdef struct Node:
     int32_t index                   # in the subgraph's list of operators

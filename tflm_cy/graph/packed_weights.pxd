@@ -16,7 +16,6 @@ cdef class PackedWeights:
     cdef const Node* node            # the one that is being prepared
     cdef Packing** place             # its next packing
     cdef int constant                # 1: what it packs depends on constants alone, 0: it does not, -1: nobody has asked
-    cdef list doubted                # with checks: [(packing's address, what it held)]
 
     cdef int begin(self, const Node* node) except -1
     cdef Packing* find(self, const int32_t* layout, int words, size_t bytes) except NULL
@@ -24,4 +23,4 @@ cdef class PackedWeights:
     cdef int forget(self) except -1
     cdef int trim(self) noexcept
     cdef int doubt(self, Packing* packing) except -1
-    cdef int check(self) except -1
+    cdef int check(self, Packing* packing) except -1

@@ -14,13 +14,14 @@ it has room. What no packing needs any more is given back when it is more than w
 """
 import os
 
-from libc.stdint cimport uintptr_t
+from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memcmp, memcpy, memset
 
 from tflm_cy.graph.allocator cimport SLACK
 from tflm_cy.graph.context cimport LAYOUT_WORDS
 from tflm_cy.memory.arena cimport KIND_OP_DATA
 from tflm_cy.memory.block cimport new_block
+from tflm_cy.memory.growing_arena cimport new_growing_arena
 
 cdef bint CHECKS = os.environ.get("TFLM_CY_DEBUG", "") not in ("", "0")
 
@@ -34,22 +35,16 @@ def check_packings(bint on):
 
 
 cdef class PackedWeights:
-    """See the module."""
-
-    def __init__(self, DeferredConstants constants):
-        self.constants = constants
-        self.doubted = []
+    """See the module; `constants` is to be set."""
 
     @property
     def used_bytes(self):
-        """Bytes of packed weights and what is noted of them."""
-        return 0 if self.arena is None else self.arena.used_bytes
+        """Bytes of packed weights and of what is noted of them."""
+        return 0 if self.arena is None else self.arena.tail_bytes()
 
     cdef int begin(self, const Node* node) except -1:
         """This node is being prepared from now on."""
         cdef size_t bytes = self.constants.graph.node_count * sizeof(Packing*)
-        if self.doubted:
-            self.check()
         if self.firsts is None or self.firsts.size < bytes:
             self.forget()
             self.firsts = new_block(bytes, 16)
@@ -63,12 +58,14 @@ cdef class PackedWeights:
         cdef Packing* packing = self.place[0]
         if packing == NULL:
             if self.arena is None:
-                self.arena = GrowingArena(self.constants.allocator.alignment, SLACK)
+                self.arena = new_growing_arena(self.constants.allocator.alignment, SLACK)
             packing = <Packing*>self.arena.allocate_tail(sizeof(Packing), 8, KIND_OP_DATA)
             self.place[0] = packing
         self.place = &packing.next
         if self.constant < 0:
             self.constant = self.constants.are_fixed(self.node)
+        if packing.before != NULL:
+            self.check(packing)
         if packing.filled and self.constant and packing.words == words and memcmp(packing.layout, layout, words * sizeof(int32_t)) == 0:
             if CHECKS:
                 self.doubt(packing)
@@ -85,13 +82,12 @@ cdef class PackedWeights:
 
     cdef int begin_again(self) except -1:
         """All nodes are going to be prepared."""
-        if self.arena is not None and 2 * self.unused > self.arena.used_bytes:
+        if self.arena is not None and 2 * self.unused > self.arena.tail_bytes():
             self.forget()
         return 0
 
     cdef int forget(self) except -1:
         """As if nothing had been packed."""
-        self.doubted.clear()
         if self.arena is not None:
             self.arena.rewind(0)
         if self.firsts is not None:
@@ -106,19 +102,16 @@ cdef class PackedWeights:
 
     cdef int doubt(self, Packing* packing) except -1:
         """It is filled again; what it holds now is kept for `check`."""
-        self.doubted.append((<uintptr_t>packing, (<const char*>packing.data)[:packing.capacity]))
+        packing.before = <uint8_t*>self.arena.allocate_unfilled(packing.capacity, 8, KIND_OP_DATA)
+        memcpy(packing.before, packing.data, packing.capacity)
+        self.unused += packing.capacity
         packing.filled = False
         return 0
 
-    cdef int check(self) except -1:
+    cdef int check(self, Packing* packing) except -1:
         """SystemError if what was packed again has other bytes than before."""
-        cdef Packing* packing
-        cdef list waiting = []
-        for address, before in self.doubted:
-            packing = <Packing*><uintptr_t>address
-            if not packing.filled:
-                waiting.append((address, before))
-            elif memcmp(packing.data, <const char*><bytes>before, len(before)) != 0:
-                raise SystemError(f"weights of {len(before)} bytes would have been taken for others")
-        self.doubted = waiting
+        cdef bint other = packing.filled and memcmp(packing.data, packing.before, packing.capacity) != 0
+        packing.before = NULL
+        if other:
+            raise SystemError(f"weights of {packing.capacity} bytes would have been taken for others")
         return 0
