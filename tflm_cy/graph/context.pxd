@@ -127,11 +127,12 @@ cdef struct Packing:                # of a node: weights as a kernel wants them
     uint8_t* data
     size_t capacity
     bint filled                     # the weights are there; to be set by who packs them
+    bint doubted                    # with checks: they are to be the bytes of `before`, once they are packed again
     int words
     int32_t[48] layout              # how they are packed
     char[96] found                  # what the kernel found while it packed them
     Packing* next                   # of the same node
-    uint8_t* before                 # with checks: what `data` held before the weights were packed again
+    uint8_t* before
 
 cdef struct Node:
     int32_t index                   # in the subgraph's list of operators

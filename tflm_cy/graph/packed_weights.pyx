@@ -64,7 +64,7 @@ cdef class PackedWeights:
         self.place = &packing.next
         if self.constant < 0:
             self.constant = self.constants.are_fixed(self.node)
-        if packing.before != NULL:
+        if packing.doubted:
             self.check(packing)
         if packing.filled and self.constant and packing.words == words and memcmp(packing.layout, layout, words * sizeof(int32_t)) == 0:
             if CHECKS:
@@ -74,6 +74,7 @@ cdef class PackedWeights:
         if packing.capacity < bytes or packing.data == NULL:
             self.unused += packing.capacity
             packing.capacity = 0
+            packing.before = NULL
             packing.data = <uint8_t*>self.arena.allocate_unfilled(bytes, self.arena.alignment, KIND_OP_DATA)
             packing.capacity = bytes
         packing.words = min(words, LAYOUT_WORDS)
@@ -102,16 +103,17 @@ cdef class PackedWeights:
 
     cdef int doubt(self, Packing* packing) except -1:
         """It is filled again; what it holds now is kept for `check`."""
-        packing.before = <uint8_t*>self.arena.allocate_unfilled(packing.capacity, 8, KIND_OP_DATA)
+        if packing.before == NULL:
+            packing.before = <uint8_t*>self.arena.allocate_unfilled(packing.capacity, 8, KIND_OP_DATA)
         memcpy(packing.before, packing.data, packing.capacity)
-        self.unused += packing.capacity
+        packing.doubted = True
         packing.filled = False
         return 0
 
     cdef int check(self, Packing* packing) except -1:
         """SystemError if what was packed again has other bytes than before."""
         cdef bint other = packing.filled and memcmp(packing.data, packing.before, packing.capacity) != 0
-        packing.before = NULL
+        packing.doubted = False
         if other:
             raise SystemError(f"weights of {packing.capacity} bytes would have been taken for others")
         return 0
