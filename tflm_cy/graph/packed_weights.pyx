@@ -27,7 +27,7 @@ cdef bint CHECKS = os.environ.get("TFLM_CY_DEBUG", "") not in ("", "0")
 
 
 def check_packings(bint on):
-    """Pack all weights in each prepare, and raise SystemError where they are not the bytes that were there. Returns the former choice."""
+    """Pack all weights in each prepare, and refuse the node where they are not the bytes that were there. Returns the former choice."""
     global CHECKS
     former = CHECKS
     CHECKS = on
@@ -111,7 +111,7 @@ cdef class PackedWeights:
         return 0
 
     cdef int check(self, Packing* packing) except -1:
-        """SystemError if what was packed again has other bytes than before."""
+        """An error if what was packed again has other bytes than before."""
         cdef bint other = packing.filled and memcmp(packing.data, packing.before, packing.capacity) != 0
         packing.doubted = False
         if other:
