@@ -106,14 +106,14 @@ cdef inline Pair64 weak(const uint8_t* s, uint64_t a, uint64_t b) noexcept nogil
     return pair
 
 
-cdef struct Stirred:             # the state of a long text's fingerprint
+cdef struct HashState:           # of a long text's fingerprint
     uint64_t x, y, z
     Pair64 v, w
 
 
-cdef inline Stirred stir(Stirred t, const uint8_t* s, uint64_t factor, uint64_t times) noexcept nogil:
+cdef inline HashState absorb(HashState t, const uint8_t* s, uint64_t factor, uint64_t times) noexcept nogil:
     """64 bytes more. times: a literal, 9 for the last ones, else 1."""
-    cdef Stirred next
+    cdef HashState next
     cdef uint64_t x = turned(t.x + t.y + t.v.first + word(s + 8), 37) * factor ^ t.w.second * times
     next.y = turned(t.y + t.v.second + word(s + 48), 42) * factor + t.v.first * times + word(s + 40)
     next.x = turned(t.z + t.w.first, 33) * factor
@@ -124,7 +124,7 @@ cdef inline Stirred stir(Stirred t, const uint8_t* s, uint64_t factor, uint64_t 
 
 
 cdef inline uint64_t fingerprint(const uint8_t* s, ptrdiff_t n) noexcept nogil:
-    cdef Stirred t
+    cdef HashState t
     cdef uint64_t factor
     cdef ptrdiff_t blocks = (n - 1) // LONG
     cdef ptrdiff_t i
@@ -139,13 +139,13 @@ cdef inline uint64_t fingerprint(const uint8_t* s, ptrdiff_t n) noexcept nogil:
     t.v.first = t.v.second = t.w.first = t.w.second = 0
     t.x = 81 * k2() + word(s)
     for i in range(blocks):
-        t = stir(t, s, k1(), 1)
+        t = absorb(t, s, k1(), 1)
         s += LONG
     factor = k1() + ((t.z & 0xFF) << 1)
     t.w.first += <uint64_t>((n - 1) & 63)
     t.v.first += t.w.first
     t.w.first += t.v.first
-    t = stir(t, s + ((n - 1) & 63) - 63, factor, 9)        # the last 64 bytes, whatever of them has been seen before
+    t = absorb(t, s + ((n - 1) & 63) - 63, factor, 9)        # the last 64 bytes, whatever of them has been seen before
     return joined(
         joined(t.v.first, t.w.first, factor) + mixed(t.y) * k0() + t.z, joined(t.v.second, t.w.second, factor) + t.x, factor)
 

@@ -7,11 +7,9 @@ done with bytes of 0 and 1.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from tflm_cy.arithmetic.arg_reduction cimport MOST_COLUMNS
 from tflm_cy.arithmetic.combine cimport ADD, MAXIMUM, MINIMUM, MULTIPLY
 from tflm_cy.arithmetic.reduction cimport FOLD_ALL, MAX_AXES, FoldShape, advance
-
-cdef enum:
-    MOST_TRUTH_COLUMNS = 64
 
 
 cdef inline bint has_odd_truths(const void* x, int64_t n) noexcept nogil:
@@ -61,7 +59,7 @@ cdef inline void differing_bits(const void* params, const uint8_t* a, const uint
 # ---- ARG_MAX, ARG_MIN
 cdef inline void arg_truths(const uint8_t* x, int64_t size, int64_t stride, int columns, bint largest, int32_t* index) noexcept nogil:
     """As arg_reduction's `arg_columns`; of the best so far the lowest bit is kept."""
-    cdef uint8_t[MOST_TRUTH_COLUMNS] best
+    cdef uint8_t[MOST_COLUMNS] best
     cdef uint8_t value
     cdef int64_t i
     cdef int c

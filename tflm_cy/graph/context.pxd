@@ -121,18 +121,18 @@ cdef struct IterationSpace:         # of a node that can run in parallel, see ab
 
 cdef enum:
     LAYOUT_WORDS = 48
-    FOUND_BYTES = 96
+    FOUND_POINTERS = 12
 
 cdef struct Packing:                # of a node: weights as a kernel wants them
     uint8_t* data
     size_t capacity
     bint filled                     # the weights are there; to be set by who packs them
-    bint doubted                    # with checks: they are to be the bytes of `before`, once they are packed again
+    bint unverified                 # with checks: packed again, they must be the bytes of `expected`
     int words
-    int32_t[48] layout              # how they are packed
-    char[96] found                  # what the kernel found while it packed them
+    int32_t layout[LAYOUT_WORDS]    # how they are packed
+    void* found[FOUND_POINTERS]     # what the kernel found while it packed them
     Packing* next                   # of the same node
-    uint8_t* before
+    uint8_t* expected
 
 cdef struct Node:
     int32_t index                   # in the subgraph's list of operators
@@ -175,7 +175,7 @@ cdef class Registration:
     cdef readonly int lowest_version
     cdef readonly int sparse_input         # which input may be a sparse constant, -1: none; EVERY_INPUT: prepare looks
     cdef readonly int deferred_input       # the input whose value prepare does not look at, or asks for by `materialize`; -1: none
-    cdef readonly int packed_input         # the constant input whose value prepare alone looks at, if it asks for it by `materialize`; -1: none
+    cdef readonly int packed_input         # the one of these that nothing but prepare looks at; -1: none
     cdef PrepareFunction prepare
 
 

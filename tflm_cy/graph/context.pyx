@@ -30,7 +30,7 @@ cdef Registration defers(Registration registration, int deferred_input):
 
 cdef Registration packs(Registration registration, int packed_input):
     """An operator that looks at the value of a constant input in prepare only, and asks for it by `materialize`."""
-    registration.packed_input = packed_input
+    registration.deferred_input = registration.packed_input = packed_input
     return registration
 
 

@@ -13,6 +13,7 @@ cdef class PackedWeights:
     cdef GrowingArena arena          # of packings and what they hold; None: there are none
     cdef Block firsts                # per node: its first Packing
     cdef size_t unused               # bytes in the arena that no packing has any more
+    cdef bint outdated               # a constant may have changed: all is packed anew when the nodes are prepared again
     cdef const Node* node            # the one that is being prepared
     cdef Packing** place             # its next packing
     cdef int constant                # 1: what it packs depends on constants alone, 0: it does not, -1: nobody has asked
@@ -22,5 +23,5 @@ cdef class PackedWeights:
     cdef int begin_again(self) except -1
     cdef int forget(self) except -1
     cdef int trim(self) noexcept
-    cdef int doubt(self, Packing* packing) except -1
-    cdef int check(self, Packing* packing) except -1
+    cdef int expect_again(self, Packing* packing) except -1
+    cdef int verify(self, Packing* packing) except -1

@@ -64,17 +64,17 @@ cdef class PackedWeights:
         self.place = &packing.next
         if self.constant < 0:
             self.constant = self.constants.are_fixed(self.node)
-        if packing.doubted:
-            self.check(packing)
+        if packing.unverified:
+            self.verify(packing)
         if packing.filled and self.constant and packing.words == words and memcmp(packing.layout, layout, words * sizeof(int32_t)) == 0:
             if CHECKS:
-                self.doubt(packing)
+                self.expect_again(packing)
             return packing
         packing.filled = False
         if packing.capacity < bytes or packing.data == NULL:
             self.unused += packing.capacity
             packing.capacity = 0
-            packing.before = NULL
+            packing.expected = NULL
             packing.data = <uint8_t*>self.arena.allocate_unfilled(bytes, self.arena.alignment, KIND_OP_DATA)
             packing.capacity = bytes
         packing.words = min(words, LAYOUT_WORDS)
@@ -83,12 +83,13 @@ cdef class PackedWeights:
 
     cdef int begin_again(self) except -1:
         """All nodes are going to be prepared."""
-        if self.arena is not None and 2 * self.unused > self.arena.tail_bytes():
+        if self.arena is not None and (self.outdated or 2 * self.unused > self.arena.tail_bytes()):
             self.forget()
         return 0
 
     cdef int forget(self) except -1:
-        """As if nothing had been packed."""
+        """As if nothing had been packed: nothing may run before it is prepared again."""
+        self.outdated = False
         if self.arena is not None:
             self.arena.rewind(0)
         if self.firsts is not None:
@@ -101,19 +102,19 @@ cdef class PackedWeights:
             self.arena.trim_tail()
         return 0
 
-    cdef int doubt(self, Packing* packing) except -1:
-        """It is filled again; what it holds now is kept for `check`."""
-        if packing.before == NULL:
-            packing.before = <uint8_t*>self.arena.allocate_unfilled(packing.capacity, 8, KIND_OP_DATA)
-        memcpy(packing.before, packing.data, packing.capacity)
-        packing.doubted = True
+    cdef int expect_again(self, Packing* packing) except -1:
+        """It is to be filled again; what it holds now is kept for `verify`."""
+        if packing.expected == NULL:
+            packing.expected = <uint8_t*>self.arena.allocate_unfilled(packing.capacity, 8, KIND_OP_DATA)
+        memcpy(packing.expected, packing.data, packing.capacity)
+        packing.unverified = True
         packing.filled = False
         return 0
 
-    cdef int check(self, Packing* packing) except -1:
+    cdef int verify(self, Packing* packing) except -1:
         """An error if what was packed again has other bytes than before."""
-        cdef bint other = packing.filled and memcmp(packing.data, packing.before, packing.capacity) != 0
-        packing.doubted = False
+        cdef bint other = packing.filled and memcmp(packing.data, packing.expected, packing.capacity) != 0
+        packing.unverified = False
         if other:
             raise SystemError(f"weights of {packing.capacity} bytes would have been taken for others")
         return 0

@@ -318,7 +318,7 @@ cdef class Subgraph(Context):
         """Give a constant memory that may be written: this subgraph's, so that file and caller's bytes stay as they are."""
         cdef Tensor* tensor = &self.tensors[index]
         cdef const void* before = tensor.data
-        self.packed.forget()
+        self.packed.outdated = True
         if before == self.allocator.owned[index]:
             return 0
         if self.allocator.own(index, tensor.bytes) == NULL:

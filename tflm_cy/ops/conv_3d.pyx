@@ -26,7 +26,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, counts_as_empty
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport index_at, operand, result, want_type_of
 from tflm_cy.ops.kernels.conv_f32_unfused cimport filter_of, ready_unfused
-from tflm_cy.ops.kernels.gemm_f32 cimport ready_conv_f32
+from tflm_cy.ops.kernels.gemm_f32 cimport ready_f32
 from tflm_cy.ops.kernels.pixel_products cimport PixelProducts, multiply_pixels, pack_pixel_products, plan_pixel_products
 from tflm_cy.ops.kernels.packed cimport plan_packed, request_workers, reserve_packed
 from tflm_cy.schema.option_slots cimport (
@@ -186,7 +186,7 @@ cdef int use_product(Context context, Node* node, Conv3D* op, Tensor* w) except 
                 reserve_packed(context, &op.chains)
                 request_workers(context, &op.chains)
                 op.product = FUSED
-        elif ready_conv_f32(context, &op.chains, w, 0, biases, 1, op.volume.oc):
+        elif ready_f32(context, &op.chains, w, 0, biases, 1, op.volume.oc):
             op.product = FUSED
     else:
         if bias == NULL:

@@ -184,7 +184,7 @@ cdef int prepare_node(Compilation c, Context context, int step) except -1:
     check_inputs(c, context, step, node, registration.sparse_input)
     c.packed.begin(node)
     try:
-        c.constants.materialize_inputs(context, node, registration.packed_input if registration.packed_input >= 0 else registration.deferred_input)
+        c.constants.materialize_inputs(context, node, registration.deferred_input)
         registration.prepare(context, node)
     except MemoryError as error:
         if c.micro or isinstance(error, OutOfMemoryError):         # a called subgraph has said which tensor

@@ -1,9 +1,9 @@
 """How the float32 operators with weights use the vector kernels: plan, memory, pack, in prepare.
 
-    if ready_conv_f32(context, &op.fast, w, 0, bias, column_stride, k_stride):    # else: the scalar definition
+    if ready_f32(context, &op.fast, w, 0, bias, column_stride, k_stride):    # else: the scalar definition
         parallelize_packed(context, node, &op.fast, compute_range)
 
-and the same of depthwise convolutions; packed.pxd runs them.
+of a ConvF32 or a DepthwiseF32 `fast`; packed.pxd runs them.
 
 A GemmF32 is a product that nodes behind it are fused into (`Node.try_fuse`):
 
@@ -24,6 +24,10 @@ from tflm_cy.ops.value_space cimport channels_of
 from tflm_cy.simd.conv_f32 cimport ConvF32, EpilogueF32
 from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32
 
+ctypedef fused Product32:
+    ConvF32
+    DepthwiseF32
+
 cdef struct GemmF32:
     ConvF32 plan
     bint has_epilogue            # nodes have been fused into it:
@@ -32,47 +36,32 @@ cdef struct GemmF32:
     EpilogueF32 finish
 
 
-cdef inline bint ready_conv_f32(
-    Context context, ConvF32* c, const Tensor* w, ptrdiff_t first, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride,
+cdef inline bint ready_f32(
+    Context context, Product32* c, const Tensor* w, ptrdiff_t first, const float* bias, ptrdiff_t outer_stride, ptrdiff_t inner_stride,
 ) except -1:
-    """True when it will serve; the caller has filled in the first part. `first`: of the weights."""
+    """True when it will serve; the caller has filled in the first part. `first`: of the weights. The strides are those of `pack`."""
     cdef Packing* packing
-    c.workers = context.workers
+    if Product32 is ConvF32:
+        c.workers = context.workers
     if not plan_packed(c):
         return False
     packing = find_packed(context, c)
     request_workers(context, c)
     if not packing.filled:
         context.materialize(w)
-        c.pack(c, <const float*>w.data + first, bias, column_stride, k_stride)
+        c.pack(c, <const float*>w.data + first, bias, outer_stride, inner_stride)
         note_packed(c, packing)
     return True
 
 
 cdef inline bint ready_part_f32(Context context, ConvF32* c, const float* w, const float* bias) except -1:
-    """As ready_conv_f32, of filters that the caller has made for this shape."""
+    """As ready_f32, of filters that the caller has made for this shape."""
     c.workers = context.workers
     if not plan_packed(c):
         return False
     reserve_packed(context, c)
     request_workers(context, c)
     c.pack(c, w, bias, c.shape.kh * c.shape.kw * c.shape.group_ic, 1)
-    return True
-
-
-cdef inline bint ready_depthwise_f32(
-    Context context, DepthwiseF32* d, const Tensor* w, const float* bias, ptrdiff_t tap_stride, ptrdiff_t channel_stride,
-) except -1:
-    """As ready_conv_f32."""
-    cdef Packing* packing
-    if not plan_packed(d):
-        return False
-    packing = find_packed(context, d)
-    request_workers(context, d)
-    if not packing.filled:
-        context.materialize(w)
-        d.pack(d, <const float*>w.data, bias, tap_stride, channel_stride)
-        note_packed(d, packing)
     return True
 
 

@@ -2,7 +2,7 @@
 
     op.fast.shape = ...                                 # ConvI8, ConvF32, DepthwiseI8, DepthwiseF32: the first part of it
     if plan_packed(&op.fast):                           # else: the scalar definition
-        reserve_packed(context, &op.fast)
+        reserve_packed(context, &op.fast)               # or find_packed (packings.pxd), which may find them packed
         request_workers(context, &op.fast)
         op.fast.pack(&op.fast, ...)                     # in prepare, or at the first invoke
         parallelize_packed(context, node, &op.fast, compute_range)

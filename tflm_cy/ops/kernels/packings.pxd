@@ -35,9 +35,9 @@ cdef inline Packing* find_packed(Context context, Packed* k, ptrdiff_t least=0) 
 
 cdef inline void note_packed(const Packed* k, Packing* packing) noexcept nogil:
     """The weights are packed."""
-    cdef const void** found = <const void**>packing.found
+    cdef const void** found = <const void**>&packing.found[0]
     if Packed is ConvI8:
-        memcpy(packing.found, &k.packing, sizeof(PackingI8))
+        memcpy(&packing.found[0], &k.packing, sizeof(PackingI8))
     elif Packed is DepthwiseI8:
         found[0], found[1], found[2], found[3] = k.sources, k.bias, k.scales, k.taps
         found[4], found[5], found[6] = k.extra, k.extra_at, k.extra_taps
@@ -47,9 +47,9 @@ cdef inline void note_packed(const Packed* k, Packing* packing) noexcept nogil:
 
 
 cdef inline void take_found(Packed* k, const Packing* packing) noexcept nogil:
-    cdef const void** found = <const void**>packing.found
+    cdef const void** found = <const void**>&packing.found[0]
     if Packed is ConvI8:
-        memcpy(&k.packing, packing.found, sizeof(PackingI8))
+        memcpy(&k.packing, &packing.found[0], sizeof(PackingI8))
     elif Packed is DepthwiseI8:
         k.sources, k.bias, k.scales, k.taps = <const int32_t*>found[0], <const int32_t*>found[1], <const float*>found[2], <const int8_t*>found[3]
         k.extra, k.extra_at, k.extra_taps = <const int32_t*>found[4], <const int32_t*>found[5], <const int8_t*>found[6]

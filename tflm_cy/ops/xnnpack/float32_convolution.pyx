@@ -33,7 +33,7 @@ from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank, want_rank
 from tflm_cy.ops.xnnpack.image_channels cimport channels_read, run_alone
-from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, ready_depthwise_f32, run_f32, run_range_f32, try_fuse_f32
+from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_f32, run_f32, run_range_f32, try_fuse_f32
 from tflm_cy.ops.kernels.phases_f32 cimport PhasesF32, plan_phases_f32, run_phases_f32
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
 from tflm_cy.schema.option_slots cimport (
@@ -182,8 +182,8 @@ cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t t
     cdef DepthwiseF32* fast = &op.fast_depthwise
     fast.shape = g[0]
     fast.low, fast.high = op.range.low, op.range.high
-    if ready_depthwise_f32(
-        context, fast, context.input(node, 1), <const float*>context.input(node, 2).data, tap_stride, channel_stride,
+    if ready_f32(
+        context, fast, context.input(node, 1), 0, <const float*>context.input(node, 2).data, tap_stride, channel_stride,
     ):
         node.invoke = depthwise_vector
         return parallelize_packed(context, node, fast, compute_depthwise)
@@ -215,7 +215,7 @@ cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t col
     if depth == g.group_ic == g.ic and g.stride_h == g.stride_w == 1:
         op.order = order_of_matrix(product_rules(), g.batches * g.oh * g.ow, g.oc)
     op.fast.plan.order = op.order
-    if ready_conv_f32(context, &op.fast.plan, w, 0, b, column_stride, k_stride):
+    if ready_f32(context, &op.fast.plan, w, 0, b, column_stride, k_stride):
         node.invoke = convolve_vector
         node.try_fuse = try_fuse
         return parallelize_packed(context, node, &op.fast.plan, compute_range)
@@ -344,7 +344,7 @@ cdef bint prepare_spread(Context context, Convolution* op, const Tensor* w, cons
         fast.low, fast.high = op.range.low, op.range.high
         fast.period, fast.period_stride = g.oc, g.ic
         fast.order = op.order
-        if not ready_conv_f32(context, fast, w, ky * g.kw * g.ic, bias, g.kh * g.kw * g.ic, 1):
+        if not ready_f32(context, fast, w, ky * g.kw * g.ic, bias, g.kh * g.kw * g.ic, 1):
             return False
     return True
 

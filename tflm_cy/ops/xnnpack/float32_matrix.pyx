@@ -21,7 +21,7 @@ from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.matrix_shapes cimport batch_dimension, check_matrices
 from tflm_cy.ops.xnnpack.packed_matrix cimport multiply_matrix, pack_matrix, packed_matrix_bytes, set_product
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, as_transposed, check_rank, refuse_other_rank
-from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, run_f32, run_range_f32, try_fuse_f32
+from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_f32, run_f32, run_range_f32, try_fuse_f32
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, plan_packed, request_workers
 from tflm_cy.ops.kernels.row_bands cimport band_begin, count_bands
 from tflm_cy.ops.kernels.transpose_blocks cimport transpose_of
@@ -89,7 +89,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     node.data = op
     op.order = order_of_matrix(product_rules(), op.rows, op.outputs)
     set_product(&op.fast.plan, op.rows, op.depth, op.outputs, op.range, op.order)
-    if ready_conv_f32(context, &op.fast.plan, w, 0, bias, op.depth, 1):
+    if ready_f32(context, &op.fast.plan, w, 0, bias, op.depth, 1):
         node.invoke = multiply_vector
         node.try_fuse = try_fuse
         return parallelize_packed(context, node, &op.fast.plan, multiply_range)
@@ -182,7 +182,7 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
         join_rows(op)
     set_product(&op.fast.plan, op.m, op.k, op.n, float_limits(0), order)
     if matrices == 1 and not op.adj_x and is_constant(y):
-        if ready_conv_f32(context, &op.fast.plan, y, 0, NULL, op.column_stride, op.k_stride):
+        if ready_f32(context, &op.fast.plan, y, 0, NULL, op.column_stride, op.k_stride):
             node.invoke = multiply_vector
             return parallelize_packed(context, node, &op.fast.plan, multiply_range)
     op.vector = plan_packed(&op.fast.plan)
