@@ -6,7 +6,7 @@ A group is a node that can run in parallel (`Context.parallelize`) or several ad
 its nodes. A group of several tiles is shared among threads; without threads it is computed tile by tile where its values would not stay in the cache
 (`tiled_alone`), else each node runs by itself.
 
-Nodes that see windows of one in front belong to a group, too, if the tensors between them are large: such a group runs *depth first*, with line
+Nodes that see windows of one in front belong to a group, too, if what lies between them is large: such a group runs *depth first*, with line
 buffers (`graph.passes.line_buffers`). Several threads share it in *strips*, each of which runs depth first by itself: the rows on both sides of a border
 are computed twice. How tiles and strips run is in `graph.tile_executor`.
 """
@@ -187,6 +187,7 @@ cdef bint follows(const Tiling* s, int head, int step, bint may_run_depth_first,
     cdef const Node* maker
     cdef bint reads = False
     cdef bint sees = False
+    cdef bint far = False
     cdef int i, j, k
     if node.work == NULL or not space.per_position or not before.space.per_position:
         return False
@@ -201,6 +202,7 @@ cdef bint follows(const Tiling* s, int head, int step, bint may_run_depth_first,
                 if node.inputs[i] < 0 or node.inputs[i] != maker.outputs[k]:
                     continue
                 reads = True
+                far = far or traffic(&s.graph.tensors[node.inputs[i]]) >= FAR_BYTES
                 if i < 32 and space.elementwise_inputs >> i & 1 and maker.space.units == space.units:
                     continue
                 if not may_run_depth_first or i != 0 or not sees_rows(&space.window, &maker.space):
@@ -208,7 +210,7 @@ cdef bint follows(const Tiling* s, int head, int step, bint may_run_depth_first,
                 sees = True
     if not sees and not depth_first[0]:
         return reads and space.units == before.space.units and before.space.granularity % space.granularity == 0
-    if not reads or traffic(&s.graph.tensors[before.outputs[0]]) < FAR_BYTES:
+    if not far:
         return False
     depth_first[0] = True
     return True

@@ -22,7 +22,7 @@ from tflm_cy.graph.context cimport FUSED_CLAMP, Context, IterationSpace, Node, R
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, same_shape, shape_of, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.window_2d cimport pad_before, windows_along
-from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
+from tflm_cy.ops.xnnpack.image_rows cimport Rows, rows_at, rows_of_images
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank, want_rank
 from tflm_cy.platform.long_copy cimport copy_bytes
@@ -154,7 +154,11 @@ cdef int prepare_max(Context context, Node* node) except -1:
 cdef int share_rows(Context context, Node* node, WorkFunction work, double tap_time) except -1:
     """Among threads; nanoseconds that a tap takes."""
     cdef const PoolShape* p = &(<Pool*>node.data).shape
-    return context.parallelize(node, work, rows_of_images(p.batches, p.oh, p.ow), tap_time * count(context.output(node, 0)) * p.kh * p.kw)
+    cdef IterationSpace space = rows_of_images(p.batches, p.oh, p.ow)
+    if sees_its_rows(p):
+        space.window = RowWindow(
+            images=p.batches, row=p.ow, input_row=p.iw, input_rows=p.ih, stride=p.stride_h, before=p.pad_h, reach=p.kh - p.pad_h)
+    return context.parallelize(node, work, space, tap_time * count(context.output(node, 0)) * p.kh * p.kw)
 
 
 cdef bint sees_its_rows(const PoolShape* p) noexcept nogil:
@@ -191,7 +195,7 @@ cdef int average(Context context, Node* node) noexcept nogil:
 
 
 cdef int average_vector(Context context, Node* node) noexcept nogil:
-    run_average(context, node, 0, (<Pool*>node.data).shape.oh, 0)
+    run_average(context, node, &(<Pool*>node.data).shape, 0, 0, (<Pool*>node.data).shape.oh, 0)
     return 0
 
 
