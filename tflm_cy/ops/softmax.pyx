@@ -21,6 +21,7 @@ from tflm_cy.arithmetic.optimized.softmax cimport (
     fill_exponentials,
     fill_exponentials_16,
     log_softmax_row_eigen,
+    log_softmax_short_rows_eigen,
     log_softmax_rows_table,
     softmax_row_eigen,
     softmax_short_rows_eigen,
@@ -200,11 +201,12 @@ cdef void softmax_f32_optimized(Context context, Node* node, int64_t first, int6
     cdef Softmax* s = <Softmax*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
+    cdef float[TOGETHER] tops
     cdef int64_t row = first
     cdef int64_t count
     while not AARCH64 and s.fast != NULL and 0 < s.depth < SHORT_ROW and row < end:
         count = min(end - row, TOGETHER / s.depth)
-        softmax_short_rows_eigen(x + row * s.depth, y + row * s.depth, row, count, s.depth, s.beta, s.fast)
+        softmax_short_rows_eigen(x + row * s.depth, y + row * s.depth, row, count, s.depth, s.beta, s.fast, tops)
         row += count
     for row in range(row, end):
         softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.rows, s.depth, s.beta, s.fast)
@@ -243,8 +245,14 @@ cdef void log_softmax_f32_optimized(Context context, Node* node, int64_t first, 
     cdef Softmax* s = <Softmax*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    cdef int64_t row
-    for row in range(first, end):
+    cdef float[TOGETHER] tops
+    cdef int64_t row = first
+    cdef int64_t count
+    while not AARCH64 and s.fast != NULL and 8 <= s.depth < SHORT_ROW and row < end:
+        count = min(end - row, TOGETHER / s.depth)
+        log_softmax_short_rows_eigen(x + row * s.depth, y + row * s.depth, row, count, s.depth, s.fast, tops)
+        row += count
+    for row in range(row, end):
         log_softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.depth, s.fast)
 
 
