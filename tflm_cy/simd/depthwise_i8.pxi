@@ -2,7 +2,6 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8, DepthwiseI8Kernels
 from tflm_cy.simd.requantize8 cimport may_raise, raised_by, stays_small
@@ -247,6 +246,25 @@ cdef void plan_chunks(DepthwiseI8* d) noexcept nogil:
     d.groups = (d.chunk * slab + VB - 1) / VB
 
 
+cdef void copy_pixels(const uint8_t* x, ptrdiff_t x_step, uint8_t* y, ptrdiff_t y_step, ptrdiff_t channels, ptrdiff_t pixels) noexcept nogil:
+    """Up to eight channels by two words that overlap: the C library's copy takes longer to begin."""
+    cdef uint32_t first, last
+    cdef ptrdiff_t pixel, c
+    if 4 <= channels <= 8:
+        for pixel in range(pixels):
+            memcpy(&first, x + pixel * x_step, 4)
+            memcpy(&last, x + pixel * x_step + channels - 4, 4)
+            memcpy(y + pixel * y_step, &first, 4)
+            memcpy(y + pixel * y_step + channels - 4, &last, 4)
+    elif channels < 4:
+        for pixel in range(pixels):
+            for c in range(channels):
+                y[pixel * y_step + c] = x[pixel * x_step + c]
+    else:
+        for pixel in range(pixels):
+            memcpy(y + pixel * y_step, x + pixel * x_step, channels)
+
+
 cdef void widen_row(const DepthwiseI8* d, const uint8_t* x, uint8_t* line) noexcept nogil:
     """A row with each channel repeated for its outputs, or with room behind the channels."""
     cdef const ConvShape* g = &d.shape
@@ -257,7 +275,7 @@ cdef void widen_row(const DepthwiseI8* d, const uint8_t* x, uint8_t* line) noexc
         else:
             repeat_rows(x, g.iw, g.ic, multiplier, line, d.channels)
         return
-    copy_runs(<char*>line, d.channels, <const char*>x, g.ic, g.ic, g.iw)
+    copy_pixels(x, g.ic, line, d.channels, g.ic, g.iw)
 
 
 cdef const uint8_t* copy_upright(const DepthwiseI8* d, const uint8_t* x, uint8_t* line) noexcept nogil:
@@ -470,7 +488,7 @@ cdef void narrow_rows(const DepthwiseI8* d, const uint8_t* lines, ptrdiff_t line
     cdef ptrdiff_t oc = d.shape.oc
     cdef ptrdiff_t row
     for row in range(rows):
-        copy_runs(<char*>y + row * d.apart * d.shape.ow * oc, oc, <const char*>lines + row * line, d.channels, oc, d.shape.ow)
+        copy_pixels(lines + row * line, d.channels, y + row * d.apart * d.shape.ow * oc, oc, oc, d.shape.ow)
 
 
 cdef void fill_depthwise_i8(DepthwiseI8Kernels* table) noexcept:
