@@ -148,6 +148,7 @@ cdef class Sketch:
             n.space = position_space(what["units"], 1, what.get("elementwise", 0))
         if "window" in what:
             space = what["window"]
+            n.space.window.images = space.get("images", 1)
             n.space.window.row, n.space.window.input_row, n.space.window.input_rows = space["row"], space["row"], space["rows"]
             n.space.window.stride, n.space.window.before, n.space.window.reach = 1, 1, 3
             n.space.granularity = space["row"]

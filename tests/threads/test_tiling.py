@@ -20,17 +20,18 @@ def small_ranges():
 
 
 class Network:
-    """A network of one image: the methods add nodes, `random` any of them: what may follow what, and what may not."""
+    """A network: the methods add nodes, `random` any of them: what may follow what, and what may not."""
 
     PARTS = (
         *("pointwise", "pointwise", "depthwise", "convolution", "add", "add"),
-        *("function", "function", "reshape", "pool", "pad", "widen"),
+        *("function", "function", "reshape", "pool", "pad", "widen", "branch"),
     )
     WIDTHS = (1, 4, 8, 16, 17, 33)
 
-    def __init__(self, rng, kind, side, channels):
+    def __init__(self, rng, kind, side, channels, images=1):
         self.rng = rng
         self.kind = kind
+        self.images = images
         self.side = list(side)
         self.channels = channels
         self.model = Model()
@@ -43,14 +44,15 @@ class Network:
     @classmethod
     def random(cls, seed, kind):
         rng = np.random.default_rng(seed)
-        network = cls(rng, kind, [int(v) for v in rng.integers(5, 24, 2)], int(rng.choice(cls.WIDTHS)))
+        images = int(rng.choice([1, 1, 2, 3, 7]))
+        network = cls(rng, kind, [int(v) for v in rng.integers(5, 24, 2)], int(rng.choice(cls.WIDTHS)), images)
         for _ in range(int(rng.integers(3, 12))):
             getattr(network, str(rng.choice(cls.PARTS)))()
         network.main.outputs = [network.value, *(t for t in network.seen[1:-1] if rng.random() < 0.1)]
         return network
 
     def tensor(self):
-        shape = [1, *self.side, self.channels]
+        shape = [self.images, *self.side, self.channels]
         if self.kind == "float32":
             return Tensor(shape, "float32")
         return Tensor(
@@ -97,13 +99,37 @@ class Network:
     def convolution(self):
         kernel, stride = int(self.rng.integers(2, 5)), int(self.rng.choice([1, 1, 2]))
         dilation = int(self.rng.choice([1, 1, 2])) if stride == 1 else 1
+        self.convolve(self.value, kernel, stride, dilation, int(self.rng.choice([1, 4, 8, 16])))
+
+    def convolve(self, x, kernel, stride, dilation, channels, padding=None):
+        before, side = int(x.shape[3]), [int(n) for n in x.shape[1:3]]
         span = (kernel - 1) * dilation + 1
-        same = self.rng.random() < 0.6 or min(self.side) < span
-        before, self.channels = self.channels, int(self.rng.choice([1, 4, 8, 16]))
-        self.side = [-(-n // stride) if same else (n - span) // stride + 1 for n in self.side]
+        same = padding == "SAME" or self.rng.random() < 0.6 or min(side) < span
+        self.channels = channels
+        self.side = [-(-n // stride) if same else (n - span) // stride + 1 for n in side]
         window = {"padding": "SAME" if same else "VALID", "stride_h": stride, "stride_w": stride}
         window |= {"dilation_h_factor": dilation, "dilation_w_factor": dilation}
-        self.put("CONV_2D", [self.value, *self.weights([self.channels, kernel, kernel, before], 0)], **window)
+        self.put("CONV_2D", [x, *self.weights([self.channels, kernel, kernel, before], 0)], **window)
+
+    def branch(self):
+        """Two convolutions of one tensor, one behind the other or side by side in the output; other nodes between them see them, too."""
+        x, stride, channels = self.value, int(self.rng.choice([1, 2])), int(self.rng.choice([4, 8, 16]))
+        self.convolve(x, int(self.rng.choice([1, 3])), stride, 1, channels, "SAME")
+        if self.rng.random() < 0.5:
+            self.function()
+        left = self.value
+        self.convolve(x, int(self.rng.choice([1, 2, 5])), stride, 1, channels, "SAME")
+        right = self.value
+        if self.rng.random() < 0.5:
+            right.scale, right.zero_point = left.scale, left.zero_point
+            self.channels = 2 * channels
+            y = self.tensor()
+            y.scale, y.zero_point = left.scale, left.zero_point
+            self.main.op("CONCATENATION", [left, right], [y], axis=3)
+            self.value = y
+            self.seen.append(y)
+        else:
+            self.put("ADD", [left, right])
 
     def add(self):
         alike = [t for t in self.seen if list(t.shape) == list(self.value.shape)]
@@ -125,7 +151,7 @@ class Network:
             self.seen.append(y)
 
     def reshape(self):
-        flat = [self.side[0] * self.side[1], self.channels]
+        flat = [self.images * self.side[0] * self.side[1], self.channels]
         between = Tensor(flat, self.kind, scale=self.value.scale, zero_point=self.value.zero_point)
         self.main.op("RESHAPE", [self.value, Tensor.constant(np.int32(flat))], [between], new_shape=flat)
         y = Tensor(self.value.shape, self.kind, scale=self.value.scale, zero_point=self.value.zero_point)
@@ -134,9 +160,20 @@ class Network:
         self.seen.append(y)
 
     def pool(self):
-        y = Tensor(self.value.shape, self.kind, scale=self.value.scale, zero_point=self.value.zero_point)
-        window = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "filter_height": 2, "filter_width": 3}
-        self.main.op("MAX_POOL_2D", [self.value], [y], **window)
+        kernel = [int(v) for v in self.rng.integers(1, 4, 2)]
+        stride = [int(self.rng.integers(1, v + 1)) for v in kernel]
+        same = self.rng.random() < 0.5 or any(n < k for n, k in zip(self.side, kernel, strict=True))
+        spans = zip(self.side, kernel, stride, strict=True)
+        self.side = [-(-n // step) if same else (n - k) // step + 1 for n, k, step in spans]
+        y = Tensor(
+            [self.images, *self.side, self.channels],
+            self.kind,
+            scale=self.value.scale,
+            zero_point=self.value.zero_point,
+        )
+        window = {"padding": "SAME" if same else "VALID", "stride_h": stride[0], "stride_w": stride[1]}
+        op = "AVERAGE_POOL_2D" if self.rng.random() < 0.3 else "MAX_POOL_2D"
+        self.main.op(op, [self.value], [y], filter_height=kernel[0], filter_width=kernel[1], **window)
         self.value = y
         self.seen.append(y)
 
@@ -145,7 +182,7 @@ class Network:
         kernel = int(self.rng.choice([3, 5]))
         before = self.rng.integers(0, kernel, 2)
         border = np.int32([[0, 0], [before[0], kernel - 1 - before[0]], [before[1], kernel - 1 - before[1]], [0, 0]])
-        shape = [1, self.side[0] + kernel - 1, self.side[1] + kernel - 1, self.channels]
+        shape = [self.images, self.side[0] + kernel - 1, self.side[1] + kernel - 1, self.channels]
         y = Tensor(shape, self.kind, scale=self.value.scale, zero_point=self.value.zero_point)
         self.main.op("PAD", [self.value, Tensor.constant(border)], [y])
         self.value = y

@@ -62,6 +62,23 @@ cdef inline void pad_tensor(const Padding* p, char* dst, const char* src) noexce
         move_bytes(dst, src, p.run)
 
 
+cdef inline void copy_inside(
+    const Padding* p, int d, int64_t rows, int64_t row_step, int64_t row_source, char* dst, const char* src,
+) noexcept nogil:
+    """What lies inside of the borders from axis d on, of some rows: the longest axis becomes the loop of all copies."""
+    cdef int64_t i
+    if d == p.rank - 1:
+        copy_runs(dst + p.before[d] * p.run, row_step, src, row_source, p.size[d] * p.run, rows)
+        return
+    dst += p.before[d] * p.step[d]
+    if p.size[d] <= rows:
+        for i in range(p.size[d]):
+            copy_inside(p, d + 1, rows, row_step, row_source, dst + i * p.step[d], src + i * p.source[d])
+    else:
+        for i in range(rows):
+            copy_inside(p, d + 1, p.size[d], p.step[d], p.source[d], dst + i * row_step, src + i * row_source)
+
+
 cdef inline void pad_rows(const Padding* p, int d, int64_t first, int64_t end, char* dst, const char* src) noexcept nogil:
     """Short rows, some at a time."""
     cdef int64_t step = p.step[d]
@@ -70,7 +87,7 @@ cdef inline void pad_rows(const Padding* p, int d, int64_t first, int64_t end, c
     while first < end:
         some = min(together, end - first)
         fill(dst + first * step, some * step, p.value, p.value_size)
-        copy_runs(dst + first * step + p.before[d + 1] * p.run, step, src + first * p.source[d], p.source[d], p.size[d + 1] * p.run, some)
+        copy_inside(p, d + 1, some, step, p.source[d], dst + first * step, src + first * p.source[d])
         first += some
 
 
@@ -84,7 +101,7 @@ cdef inline void pad_axis(const Padding* p, int d, int64_t first, int64_t end, c
     if d == p.rank - 1:
         if first < end:
             move_bytes(dst + first * p.run, src + first * p.run, (end - first) * p.run)
-    elif d == p.rank - 2 and p.apart and step <= SHORT_ROW:
+    elif p.apart and step <= SHORT_ROW:
         pad_rows(p, d, first, end, dst, src)
     else:
         for i in range(first, end):

@@ -10,10 +10,78 @@ Source: LiteRT:tflite/kernels/{rfft2d,hadamard_rotation}.cc, internal/{spectrogr
 from libc.math cimport cos, log, log1p, sin, sqrt
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fourier cimport LANES, next_reversed, transform_lanes
 from tflm_cy.arithmetic.machine cimport AARCH64
-from tflm_cy.arithmetic.nan_order cimport add_first, has_nan
+from tflm_cy.arithmetic.nan_order cimport add_first
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+    #include "x86.h"
+    typedef float tflm_cy_eight __attribute__((vector_size(32)));
+    typedef int32_t tflm_cy_eight_bits __attribute__((vector_size(32)));
+    #ifdef __clang__
+    #define TFLM_CY_SWAP(V, ...) __builtin_shufflevector(V, V, __VA_ARGS__)
+    #else
+    #define TFLM_CY_SWAP(V, ...) __builtin_shuffle(V, (tflm_cy_eight_bits){__VA_ARGS__})
+    #endif
+    #define TFLM_CY_LOAD(V, P) memcpy(&V, P, sizeof V)
+    #define TFLM_CY_STORE(P, V) memcpy(P, &V, sizeof V)
+    /* Sums where the sign is kept, differences where it is turned: of values and those that they are swapped with. */
+    #define TFLM_CY_STEP(V, SIGNS, ...) V = TFLM_CY_SWAP(V, __VA_ARGS__) + (tflm_cy_eight)((tflm_cy_eight_bits)(V) ^ (SIGNS))
+    /* n values, a power of two from 8 on: steps over distances of 1, 2 and 4 in a vector, then two at a time. */
+    X86_TWICE(tflm_cy_hadamard, (const float *x, float *y, int64_t n, float factor, int *has_nan), (x, y, n, factor, has_nan), {
+      const int32_t sign = INT32_MIN;
+      const tflm_cy_eight_bits ones = {0, sign, 0, sign, 0, sign, 0, sign};
+      const tflm_cy_eight_bits twos = {0, 0, sign, sign, 0, 0, sign, sign};
+      const tflm_cy_eight_bits fours = {0, 0, 0, 0, sign, sign, sign, sign};
+      tflm_cy_eight_bits found = {0};
+      int64_t bits[4];
+      int64_t half = 8;
+      tflm_cy_eight a, b, c, d, e, f;
+      for (int64_t i = 0; i < n; i += 8) {
+        TFLM_CY_LOAD(a, x + i);
+        found |= a != a;
+        TFLM_CY_STEP(a, ones, 1, 0, 3, 2, 5, 4, 7, 6);
+        TFLM_CY_STEP(a, twos, 2, 3, 0, 1, 6, 7, 4, 5);
+        TFLM_CY_STEP(a, fours, 4, 5, 6, 7, 0, 1, 2, 3);
+        TFLM_CY_STORE(y + i, a);
+      }
+      memcpy(bits, &found, sizeof bits);
+      *has_nan = (bits[0] | bits[1] | bits[2] | bits[3]) != 0;
+      for (; 4 * half <= n; half *= 4)
+        for (int64_t i = 0; i < n; i += 4 * half)
+          for (int64_t j = i; j < i + half; j += 8) {
+            TFLM_CY_LOAD(a, y + j);
+            TFLM_CY_LOAD(b, y + j + half);
+            TFLM_CY_LOAD(c, y + j + 2 * half);
+            TFLM_CY_LOAD(d, y + j + 3 * half);
+            e = a + b, f = c + d, b = a - b, d = c - d;
+            a = e + f, c = e - f;
+            TFLM_CY_STORE(y + j, a);
+            TFLM_CY_STORE(y + j + 2 * half, c);
+            a = b + d, c = b - d;
+            TFLM_CY_STORE(y + j + half, a);
+            TFLM_CY_STORE(y + j + 3 * half, c);
+          }
+      for (int64_t j = 0; 2 * half == n && j < half; j += 8) {
+        TFLM_CY_LOAD(a, y + j);
+        TFLM_CY_LOAD(b, y + j + half);
+        c = a + b, d = a - b;
+        TFLM_CY_STORE(y + j, c);
+        TFLM_CY_STORE(y + j + half, d);
+      }
+      for (int64_t i = 0; i < n; i += 8) {
+        TFLM_CY_LOAD(a, y + i);
+        a *= factor;
+        TFLM_CY_STORE(y + i, a);
+      }
+    })
+    """
+    void hadamard_without_nan "tflm_cy_hadamard"(const float* x, float* y, int64_t n, float factor, int* has_nan) noexcept nogil
 
 
 cdef inline void fill_turns(double* turns, ptrdiff_t n) noexcept nogil:
@@ -271,50 +339,6 @@ cdef inline bint second_first(ptrdiff_t j, ptrdiff_t n) noexcept nogil:
     return not AARCH64 and n >= 64 and j % 64 < 56 and (j % 4 == 1 or j % 8 == 4)
 
 
-cdef inline void two_steps(float* x, ptrdiff_t half) noexcept nogil:
-    """Those over this distance and over twice as much."""
-    cdef float* y = x + half
-    cdef float* u = y + half
-    cdef float* v = u + half
-    cdef float a, b, c, d
-    cdef ptrdiff_t j
-    for j in range(half):
-        a = x[j] + y[j]
-        b = x[j] - y[j]
-        c = u[j] + v[j]
-        d = u[j] - v[j]
-        x[j] = a + c
-        y[j] = b + d
-        u[j] = a - c
-        v[j] = b - d
-
-
-cdef inline void two_steps_of_four(float* x, ptrdiff_t n) noexcept nogil:
-    """Those over distances of 1 and 2, of all n values."""
-    cdef float a, b, c, d
-    cdef ptrdiff_t j
-    for j in range(n / 4):
-        a = x[4 * j] + x[4 * j + 1]
-        b = x[4 * j] - x[4 * j + 1]
-        c = x[4 * j + 2] + x[4 * j + 3]
-        d = x[4 * j + 2] - x[4 * j + 3]
-        x[4 * j] = a + c
-        x[4 * j + 1] = b + d
-        x[4 * j + 2] = a - c
-        x[4 * j + 3] = b - d
-
-
-cdef inline void butterflies(float* x, ptrdiff_t half) noexcept nogil:
-    """Sums and differences over this distance."""
-    cdef ptrdiff_t j
-    cdef float a, b
-    for j in range(half):
-        a = x[j]
-        b = x[j + half]
-        x[j] = a + b
-        x[j + half] = a - b
-
-
 cdef inline void ordered_butterflies(float* x, ptrdiff_t half, ptrdiff_t at, ptrdiff_t n) noexcept nogil:
     """Those of values `at` and further of n, with the NaN that TensorFlow keeps."""
     cdef ptrdiff_t j
@@ -326,29 +350,22 @@ cdef inline void ordered_butterflies(float* x, ptrdiff_t half, ptrdiff_t at, ptr
         x[j + half] = a - b
 
 
-cdef inline void hadamard(float* x, ptrdiff_t n) noexcept nogil:
-    """In place; n a power of two. Which of two NaN comes out need only be asked where the run has one."""
+cdef inline void hadamard(const float* x, float* y, ptrdiff_t n) noexcept nogil:
+    """n is a power of two. Which of two NaN comes out need only be asked where the run has one."""
     cdef float factor = <float>(1.0 / sqrt(<double>n))
-    cdef bint ordered = has_nan(x, n)
     cdef ptrdiff_t half = 1
     cdef ptrdiff_t i
-    if n >= 4 and not ordered:
-        two_steps_of_four(x, n)
-        half = 4
-        while 4 * half <= n:
-            i = 0
-            while i < n:
-                two_steps(x + i, half)
-                i += 4 * half
-            half *= 4
+    cdef int has_nan = 1
+    if n >= 8:
+        hadamard_without_nan(x, y, n, factor, &has_nan)
+    if not has_nan:
+        return
+    memcpy(y, x, n * sizeof(float))
     while half < n:
         i = 0
         while i < n:
-            if ordered:
-                ordered_butterflies(x + i, half, i, n)
-            else:
-                butterflies(x + i, half)
+            ordered_butterflies(y + i, half, i, n)
             i += 2 * half
         half *= 2
     for i in range(n):
-        x[i] = x[i] * factor
+        y[i] = y[i] * factor

@@ -46,7 +46,7 @@ a request of `context.for_all_workers(bytes)`. An `IterationSpace` says what uni
 | units, granularity, min_chunk | how many; a range begins and ends at multiples of the granularity, or at the end, and has at least `min_chunk` |
 | per_position | units are the output's positions (all dimensions but the last), in the order of memory |
 | elementwise_inputs | inputs of which unit i reads position i only, one bit each |
-| window | which rows of input 0 the rows of an output see, for a node of one image |
+| window | which rows of input 0 the rows of an output see, image by image |
 
 `node.in_place` names the inputs (bit i: input i) over whose bytes the output may lie: each value is read before it is written, and it is
 as large. `node.is_view` says that the output has the bytes of input 0, whatever its shape. The pass `alias_buffers` uses both.
@@ -103,7 +103,8 @@ cdef struct Epilogue:               # of float32 values, in XNNPACK's arithmetic
     float high
     float slope
 
-cdef struct RowWindow:              # row r of an output sees rows r * stride - before .. r * stride + reach - 1 of input 0
+cdef struct RowWindow:              # row r of an image of the output sees rows r * stride - before .. r * stride + reach - 1 of the image in input 0
+    int64_t images
     int64_t row                     # positions in a row of the output; 0: nothing is known
     int64_t input_row
     int64_t input_rows
@@ -195,7 +196,7 @@ cdef inline IterationSpace iteration_space(int64_t units, int64_t granularity) n
     e.min_chunk = 1
     e.per_position = False
     e.elementwise_inputs = 0
-    e.window = RowWindow(row=0, input_row=0, input_rows=0, stride=0, before=0, reach=0)
+    e.window = RowWindow(images=1, row=0, input_row=0, input_rows=0, stride=0, before=0, reach=0)
     return e
 
 

@@ -161,23 +161,34 @@ cdef void begin_depth_first(const Strip* strip, Progress* s) noexcept nogil:
         s.base[i] = s.start[i] * unit_bytes(strip, i) / LINE * LINE
 
 
+cdef bint is_read(const Progress* s, int maker) noexcept nogil:
+    """By a node of the group."""
+    cdef int k
+    for k in range(s.reading_count):
+        if s.readings[k].maker == maker:
+            return True
+    return False
+
+
 cdef void set_limits(const Strip* strip, Progress* s) noexcept nogil:
     """Where each node begins and ends: with what the strip's outputs see."""
-    cdef const IterationSpace* space = space_at(strip, s.last)
+    cdef const IterationSpace* space
     cdef const IterationSpace* reader
     cdef int strips = strip.group.strips
     cdef int i, k
-    s.start[s.last] = part_begin(space.units, space.granularity, strip.number, strips)
-    s.stop[s.last] = part_begin(space.units, space.granularity, strip.number + 1, strips)
-    for i in range(s.last - 1, -1, -1):
+    for i in range(s.last, -1, -1):
         space = space_at(strip, i)
+        if not is_read(s, i):
+            s.start[i] = part_begin(space.units, space.granularity, strip.number, strips)
+            s.stop[i] = part_begin(space.units, space.granularity, strip.number + 1, strips)
+            continue
         s.start[i] = space.units
         s.stop[i] = 0
         for k in range(s.reading_count):
             if s.readings[k].maker == i:
                 reader = space_at(strip, s.readings[k].reader)
                 s.start[i] = min(s.start[i], still_seen(reader, s.readings[k].operand, s.start[s.readings[k].reader]))
-                s.stop[i] = max(s.stop[i], seen(reader, s.readings[k].operand, space, s.stop[s.readings[k].reader]))
+                s.stop[i] = max(s.stop[i], seen(reader, s.readings[k].operand, s.stop[s.readings[k].reader]))
         s.start[i] = 0 if strip.number == 0 else s.start[i] / space.granularity * space.granularity
         s.stop[i] = space.units if strip.number == strips - 1 else go_on(space, s.start[i], s.stop[i], space.units)
         if s.stop[i] - s.start[i] < space.min_chunk:
@@ -194,13 +205,10 @@ cdef void want(const Strip* strip, Progress* s, int part) noexcept nogil:
         if part == s.parts - 1:
             s.wanted[i] = s.stop[i]
             continue
-        if i == s.last:
-            end = s.start[i] + part_begin(s.stop[i] - s.start[i], space.granularity, part + 1, s.parts)
-        else:
-            end = 0
-            for k in range(s.reading_count):
-                if s.readings[k].maker == i and s.readings[k].reader == i + 1:
-                    end = max(end, seen(space_at(strip, i + 1), s.readings[k].operand, space, s.wanted[i + 1]))
+        end = 0 if is_read(s, i) else s.start[i] + part_begin(s.stop[i] - s.start[i], space.granularity, part + 1, s.parts)
+        for k in range(s.reading_count):
+            if s.readings[k].maker == i:
+                end = max(end, seen(space_at(strip, s.readings[k].reader), s.readings[k].operand, s.wanted[s.readings[k].reader]))
         s.wanted[i] = go_on(space, s.done[i], end, s.stop[i])
 
 
@@ -233,19 +241,25 @@ cdef inline bint sees_windows(const IterationSpace* reader, int operand) noexcep
 cdef inline int64_t still_seen(const IterationSpace* reader, int operand, int64_t done) noexcept nogil:
     """The first of the positions that the reader looks at from its position `done` on."""
     cdef const RowWindow* window = &reader.window
+    cdef int64_t image
     if not sees_windows(reader, operand):
         return done
-    return max(done / window.row * window.stride - window.before, <int64_t>0) * window.input_row
+    image = reader.units / window.images
+    return done / image * window.input_rows * window.input_row + max(done % image / window.row * window.stride - window.before, <int64_t>0) * window.input_row
 
 
-cdef int64_t seen(const IterationSpace* reader, int operand, const IterationSpace* maker, int64_t end) noexcept nogil:
+cdef int64_t seen(const IterationSpace* reader, int operand, int64_t end) noexcept nogil:
     """How much of what a node in front makes the first `end` units see."""
     cdef const RowWindow* window = &reader.window
+    cdef int64_t image, before, rows
     if not sees_windows(reader, operand):
         return end
     if end == 0:
         return 0
-    return min(maker.units, ((end + window.row - 1) / window.row - 1) * window.stride * window.input_row + window.reach * window.input_row)
+    image = reader.units / window.images
+    before = (end - 1) / image
+    rows = ((end - before * image + window.row - 1) / window.row - 1) * window.stride + window.reach
+    return (before * window.input_rows + min(rows, window.input_rows)) * window.input_row
 
 
 cdef int64_t go_on(const IterationSpace* space, int64_t done, int64_t wanted, int64_t stop) noexcept nogil:

@@ -7,7 +7,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.arg_reduction cimport MOST_COLUMNS, arg_columns, arg_row_f32
-from tflm_cy.arithmetic.truths cimport arg_truths
+from tflm_cy.arithmetic.truths cimport arg_truths, has_odd_truths
 from tflm_cy.graph.context cimport MICRO, Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport (
     BOOL,
@@ -112,7 +112,7 @@ cdef inline bint by_rows(const ArgReduction* a, const Tensor* x) noexcept nogil:
         return False
     if x.type == FLOAT32:
         return a.floats != NULL and a.floats.arg_rows != NULL
-    return a.fast.arg_rows != NULL and (x.type == INT8 or x.type == UINT8)
+    return a.fast.arg_rows != NULL and (x.type == INT8 or x.type == UINT8 or x.type == BOOL)
 
 
 cdef void compute_rows(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
@@ -125,8 +125,19 @@ cdef void compute_rows(Context context, Node* node, int64_t first, int64_t end, 
     if x.type == FLOAT32:
         a.floats.arg_rows(<const float*>x.data + first * a.size, end - first, a.size, a.largest, wide, to)
         return
+    if x.type == BOOL and has_odd_truths(<const uint8_t*>x.data + first * a.size, (end - first) * a.size):
+        arg_rows_of_truths(a, x, first, end, y)
+        return
     a.fast.arg_rows(
         <const uint8_t*>x.data + first * a.size, end - first, a.size, (128 if x.type == INT8 else 0) ^ (0 if a.largest else 255), wide, to)
+
+
+cdef void arg_rows_of_truths(const ArgReduction* a, const Tensor* x, int64_t first, int64_t end, Tensor* y) noexcept nogil:
+    cdef int32_t index
+    cdef int64_t row
+    for row in range(first, end):
+        arg_truths(<const uint8_t*>x.data + row * a.size, a.size, 1, 1, a.largest, &index)
+        put(y, row, index)
 
 
 cdef inline void put(Tensor* y, int64_t at, int32_t index) noexcept nogil:
@@ -144,6 +155,7 @@ cdef int arg_reduce(Context context, Node* node) noexcept nogil:
     cdef int32_t[MOST_COLUMNS] index
     cdef int64_t outer, inner, at
     cdef int columns, column
+    cdef bint odd
     if not a.known_axis:
         if not fill_shape(a, x, context.input(node, 1), dims):
             return context.fail(b"axis out of range")
@@ -159,6 +171,7 @@ cdef int arg_reduce(Context context, Node* node) noexcept nogil:
     if by_rows(a, x):
         compute_rows(context, node, 0, a.outer, 0)
         return 0
+    odd = x.type == BOOL and has_odd_truths(x.data, count_range(x, 0, x.rank))
     for outer in range(a.outer):
         inner = 0
         while inner < a.inner:
@@ -170,7 +183,7 @@ cdef int arg_reduce(Context context, Node* node) noexcept nogil:
                 arg_columns(<const float*>x.data + at, a.size, a.inner, columns, a.largest, index)
             elif x.type == INT32:
                 arg_columns(<const int32_t*>x.data + at, a.size, a.inner, columns, a.largest, index)
-            elif x.type == BOOL:
+            elif odd:
                 arg_truths(<const uint8_t*>x.data + at, a.size, a.inner, columns, a.largest, index)
             elif x.type == INT8:
                 arg_columns(<const int8_t*>x.data + at, a.size, a.inner, columns, a.largest, index)

@@ -84,7 +84,7 @@ cdef int prepare_concatenation(Context context, Node* node) except -1:
         if t.type == UINT8 and not same_quantization(t, y):
             join.pieces[i].table = rescaling_table(context, t, y)
     node.invoke = join_int4 if first.type == INT4 else join_bytes
-    return finish(context, node, y, constant)
+    return finish(context, node, y, constant, axis + 1 == y.rank)
 
 
 cdef uint8_t* rescaling_table(Context context, const Tensor* x, const Tensor* y) except NULL:
@@ -138,7 +138,7 @@ cdef int prepare_pack(Context context, Node* node) except -1:
     for i in range(node.input_count):
         add_piece(join, i, join.row // node.input_count)
     node.invoke = join_bytes
-    return finish(context, node, y, constant)
+    return finish(context, node, y, constant, axis + 1 == y.rank)
 
 
 cdef int counted_from_the_end(Context context, const Node* node, int axis, int rank) except? -1:
@@ -151,15 +151,15 @@ cdef int counted_from_the_end(Context context, const Node* node, int axis, int r
     return axis + added[0]
 
 
-cdef int finish(Context context, Node* node, Tensor* y, bint constant) except -1:
-    """Join constants at once."""
+cdef int finish(Context context, Node* node, Tensor* y, bint constant, bint of_positions) except -1:
+    """Join constants at once. `of_positions`: the rows are the output's positions."""
     if constant:
         context.set_computed(y)
         if node.invoke(context, node) != 0:
             raise ValueError("constants could not be joined")
         node.invoke = computed_in_prepare
         return 0
-    return share_join(context, node) if node.invoke == <InvokeFunction>join_bytes else 0
+    return share_join(context, node, of_positions) if node.invoke == <InvokeFunction>join_bytes else 0
 
 
 cdef int join_int4(Context context, Node* node) noexcept nogil:

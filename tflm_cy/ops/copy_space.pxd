@@ -1,15 +1,15 @@
 """How threads share copies: those of pieces of rows by rows, or by blocks of the only row; a walk by its units.
 
-    share_rows(context, node, join_range, rows, row)            # in prepare; row: bytes
+    share_rows(context, node, join_range, rows, row, inputs)    # in prepare; row: bytes; inputs: those read row by row, if rows are positions
     part = part_of_rows(rows, row, first, end)                  # in join_range: which bytes of which rows
     share_walk(context, node, walk_range, &walk, nanoseconds)   # walk_range: copy_units(&walk, first, end, y, x)
     while next_block(&part, row, &block): ...                   # rows of which each tensor's pieces are copied while a cache has them
         prefetch_block(&block, row, rows, writes)
 """
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 
 from tflm_cy.arithmetic.walk cimport COPY_BLOCK, Walk, units_of_walk
-from tflm_cy.graph.context cimport Context, Node, WorkFunction, iteration_space
+from tflm_cy.graph.context cimport Context, Node, WorkFunction, iteration_space, position_space
 
 cdef extern from *:
     """
@@ -32,9 +32,10 @@ cdef struct RowPart:             # the same bytes of some rows
     bint far                     # of a part that is too large for a near cache
 
 
-cdef inline int share_rows(Context context, Node* node, WorkFunction work, int64_t rows, int64_t row) except -1:
-    cdef int64_t units = rows if rows != 1 else (row + COPY_BLOCK - 1) // COPY_BLOCK
-    return share_units(context, node, work, units, copy_time(rows * row))
+cdef inline int share_rows(Context context, Node* node, WorkFunction work, int64_t rows, int64_t row, uint32_t elementwise_inputs) except -1:
+    if rows == 1 or row == 0 or elementwise_inputs == 0:
+        return share_units(context, node, work, rows if rows != 1 else (row + COPY_BLOCK - 1) // COPY_BLOCK, copy_time(rows * row))
+    return context.parallelize(node, work, position_space(rows, 1, elementwise_inputs), copy_time(rows * row))
 
 
 cdef inline int share_walk(Context context, Node* node, WorkFunction work, const Walk* walk, double time) except -1:

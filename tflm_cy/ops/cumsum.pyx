@@ -18,6 +18,7 @@ from tflm_cy.schema.table cimport table_bool
 
 cdef enum:
     STRIP = 8                    # columns of short rows that are summed together
+    TOGETHER = 4
     MIN_ROW = 17                 # elements from which on rows are added one to the next
 
 cdef struct CumSum:
@@ -63,16 +64,34 @@ cdef int prepare(Context context, Node* node) except -1:
     return 0
 
 
-cdef inline void accumulate_row(const summable* x, summable* y, int64_t size, int64_t stride) noexcept nogil:
-    """A row of single elements, the first of which is there."""
-    cdef summable total = y[0]
-    cdef int64_t i
-    for i in range(size - 1):
-        if summable is float:
-            total = add_first(total, x[i * stride])
-        else:
-            total = total + x[i * stride]
-        y[(i + 1) * stride] = total
+cdef inline summable added(summable total, summable x) noexcept nogil:
+    """Of two NaN the sum's stays."""
+    if summable is float:
+        return add_first(total, x)
+    else:
+        return total + x
+
+
+cdef inline void accumulate_row(const summable* x, summable* y, int64_t size, int64_t step) noexcept nogil:
+    """A row of single elements, four at a time."""
+    cdef summable[TOGETHER] sums
+    cdef summable total = 0
+    cdef int64_t i = 0
+    cdef int k
+    while i + TOGETHER <= size:
+        for k in range(TOGETHER):
+            sums[k] = total = added(total, x[k * step])
+        for k in range(TOGETHER):
+            y[k * step] = sums[k]
+        x += TOGETHER * step
+        y += TOGETHER * step
+        i += TOGETHER
+    while i < size:
+        total = added(total, x[0])
+        y[0] = total
+        x += step
+        y += step
+        i += 1
 
 
 cdef inline void accumulate_strip(const summable* x, summable* y, int64_t size, int64_t stride, int width) noexcept nogil:
@@ -108,21 +127,26 @@ cdef inline void accumulate_strips(const summable* x, summable* y, int64_t size,
 
 
 cdef void accumulate(const summable* x, summable* y, int64_t outer, int64_t size, int64_t inner, bint exclusive, bint reverse) noexcept nogil:
-    """Over [outer, size, inner], row after row of `inner` elements. Of two NaN the sum's stays."""
+    """Over [outer, size, inner], row after row of `inner` elements."""
     cdef int64_t o, i, k, before, stride
     cdef const summable* source
+    if size == 1:
+        inner *= outer
+        outer = 1
     stride = -inner if reverse else inner
     for o in range(outer):
         before = (o * size + (size - 1 if reverse else 0)) * inner
+        if inner == 1:
+            if exclusive:
+                y[before] = 0
+            accumulate_row(x + before, y + before + (stride if exclusive else 0), size - exclusive, stride)
+            continue
         source = x + (before if exclusive else before + stride)
         if exclusive:
             memset(y + before, 0, inner * sizeof(summable))
         else:
             for k in range(inner):
                 y[before + k] = 0 + x[before + k]     # -0.0 becomes 0.0
-        if inner == 1:
-            accumulate_row(source, y + before, size, stride)
-            continue
         if summable is not float:
             if inner < MIN_ROW:
                 accumulate_strips(source, y + before, size, stride, inner)

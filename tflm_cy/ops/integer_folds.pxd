@@ -11,6 +11,7 @@ from tflm_cy.arithmetic.copy_runs cimport fill
 from tflm_cy.arithmetic.reduction cimport (
     FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, MAX_AXES, FoldShape, advance, element, fold, fold_tensor, narrow, neutral, sum_narrow, sum_s32,
 )
+from tflm_cy.arithmetic.truths cimport fold_odd_truths, has_odd_truths
 from tflm_cy.graph.tensor cimport BOOL, INT8, INT16, INT32, INT64
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.simd.folds cimport (
@@ -21,20 +22,29 @@ from tflm_cy.simd.kernels cimport Kernels
 cdef enum:
     PIECE = 4096                 # booleans of a row between two looks whether they have decided
     WIDE = 256                   # short rows are folded several at once, in so many accumulators
+    HALVED = 32                  # bytes of accumulators, above which they are halved
     FEW = 16                     # values that are not worth a call
 
 
 cdef inline void fold_columns(FoldKernel kernel, const element* x, int64_t rows, int64_t n, element* a) noexcept nogil:
-    """Short rows, of which some fill a longer one, go several at once."""
+    """Short rows, of which some fill a longer one, go several at once; the longer one is then folded in halves, with the rows that are left."""
     cdef element[WIDE] wide
-    cdef int64_t per = WIDE / n
-    cdef int64_t groups = rows / per if per >= 2 else 0
-    if groups >= 4:
+    cdef int64_t per = 1
+    while 2 * per * n <= WIDE and 4 * per <= rows:
+        per *= 2
+    if per > 1:
         memcpy(wide, x, per * n * sizeof(element))
-        kernel(x + per * n, groups - 1, per * n, wide)
+        kernel(x + per * n, rows / per - 1, per * n, wide)
+        x += rows / per * per * n
+        rows %= per
+        while per > 1 and per * n * <int64_t>sizeof(element) > HALVED:
+            per /= 2
+            kernel(wide + per * n, 1, per * n, wide)
+            if rows >= per:
+                kernel(x, 1, per * n, wide)
+                x += per * n
+                rows -= per
         kernel(wide, per, n, a)
-        x += groups * per * n
-        rows -= groups * per
     kernel(x, rows, n, a)
 
 
@@ -90,6 +100,17 @@ cdef inline void fold_truths(const FoldKernels* fast, const FoldShape* s, int fo
         fold_matrices(fast, s, order, FOLD_OF_U8, x, y)
     for i in range(s.outputs):
         y[i] = y[i] != 0
+
+
+cdef inline void fold_any_bits(const FoldKernels* fast, const FoldShape* s, const uint8_t* x, uint8_t* y) noexcept nogil:
+    """Any of truths, bit by bit where a byte is neither 0 nor 1: the largest ones tell."""
+    cdef int order = FOLD_MAX
+    if s.inputs > 0 and fast.rows[FOLD_OF_U8][order] != NULL:
+        memset(y, 0, s.outputs)
+        fold_matrices(fast, s, order, FOLD_OF_U8, x, y)
+        if not has_odd_truths(y, s.outputs):
+            return
+    fold_odd_truths(FOLD_ANY, False, s, x, y)
 
 
 cdef inline void fold_type(const FoldKernels* fast, const FoldShape* s, int folding, int type, const void* x, void* y) noexcept nogil:

@@ -3,7 +3,7 @@
     join = new_join(context, node)                              # its rows, and a row's bytes, are the caller's to fill in
     add_piece(join, i, bytes)                                   # of input i, in turn
     node.invoke = join_bytes
-    return share_join(context, node)
+    return share_join(context, node, of_positions)              # of_positions: its rows are the output's positions
 """
 from libc.stdint cimport int64_t, uint8_t
 
@@ -44,9 +44,9 @@ cdef inline void add_piece(Join* join, int i, int64_t run) noexcept nogil:
     join.pieces[i].offset = join.pieces[i - 1].offset + join.pieces[i - 1].run if i > 0 else 0
 
 
-cdef inline int share_join(Context context, Node* node) except -1:
+cdef inline int share_join(Context context, Node* node, bint of_positions) except -1:
     cdef const Join* join = <const Join*>node.data
-    return share_rows(context, node, join_range, join.rows, join.row)
+    return share_rows(context, node, join_range, join.rows, join.row, 0xFFFFFFFF if of_positions and node.input_count <= 32 else 0)
 
 
 cdef inline int join_bytes(Context context, Node* node) noexcept nogil:

@@ -34,7 +34,7 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity
 from tflm_cy.ops.float_folds cimport fold_by_threads, fold_floats, sum_floats
-from tflm_cy.ops.integer_folds cimport fold_integers, fold_type, sum_integers, sum_words
+from tflm_cy.ops.integer_folds cimport fold_any_bits, fold_integers, fold_type, sum_integers, sum_words
 from tflm_cy.ops.reduced_dims cimport count_of, output_dims, read_axes
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS
@@ -273,8 +273,8 @@ cdef int fold_elements_optimized(Context context, Node* node) noexcept nogil:
         copy_bytes(y.data, x.data, x.bytes)
     elif r.refused:
         return context.fail(b"booleans are reduced by REDUCE_ANY and REDUCE_ALL only (optimized_ops::ReduceGeneric was not true)")
-    elif x.type == BOOL and r.folding == FOLD_ANY and r.shape.strides[r.shape.rank - 1] != 0 and has_odd_truths(x.data, r.shape.inputs):
-        fold_odd_truths(r.folding, False, &r.shape, <const uint8_t*>x.data, <uint8_t*>y.data)
+    elif x.type == BOOL and r.folding == FOLD_ANY and r.shape.strides[r.shape.rank - 1] != 0:
+        fold_any_bits(&r.fast.folds, &r.shape, <const uint8_t*>x.data, <uint8_t*>y.data)
     elif x.type == BOOL:
         fold_type(&r.fast.folds, &r.shape, r.folding, x.type, x.data, y.data)
     else:

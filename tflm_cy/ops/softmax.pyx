@@ -12,6 +12,7 @@ Source: LiteRT:tflite/kernels/activations.cc.
 from libc.math cimport fabs
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
+from tflm_cy.arithmetic.copy_runs cimport fill
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport fill_16
 from tflm_cy.arithmetic.machine cimport AARCH64
@@ -21,6 +22,7 @@ from tflm_cy.arithmetic.optimized.softmax cimport (
     fill_exponentials,
     fill_exponentials_16,
     log_softmax_row_eigen,
+    log_softmax_short_rows_eigen,
     log_softmax_rows_table,
     softmax_row_eigen,
     softmax_short_rows_eigen,
@@ -42,7 +44,7 @@ from tflm_cy.arithmetic.softmax cimport (
     softmax_row_s16,
 )
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, WorkFunction, position_space, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count_range, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count_range, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.option_slots cimport SOFTMAX_BETA
 from tflm_cy.schema.table cimport table_f32
@@ -65,6 +67,7 @@ cdef struct Softmax:
     const RowKernels* fast       # float32, optimized arithmetic
     UnaryKernel lookup           # 8 bit, optimized arithmetic
     WorkFunction work
+    WorkFunction any_row         # of rows that are alike
 
 
 cdef Softmax* prepare_shapes(Context context, Node* node) except NULL:
@@ -105,7 +108,7 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
         fill_tables16(&s.tables)
         if node.arithmetic == MICRO:           # there the second table is made in float32
             fill_16(s.tables.inverse, inverse_f32, 0, <float>(1.0 / 65535), -32768, <float>(2.0 / 65535), 0)
-        return share_rows(context, node, softmax_s16, 3)
+        return share_integers(context, node, softmax_s16, 3)
     if x.type == INT8 and y.type == INT8:
         expect_output(y, 1.0 / 256, 0.001 / 256, -128)
         work = softmax_s8
@@ -126,10 +129,10 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
         s.lookup = kernels().bytes.lookup
         fill_exponentials(s.exponentials, x.scale, s.beta)
         fill_exponentials_16(s.exponentials_16, x.scale, s.beta)
-        return share_rows(context, node, softmax_optimized_16 if AARCH64 and x.type == y.type else softmax_optimized, 1)
+        return share_integers(context, node, softmax_optimized_16 if AARCH64 and x.type == y.type else softmax_optimized, 1)
     if not fill_exp_table(&s.exps, <double>s.beta * x.scale):
         raise ValueError(f"SOFTMAX: beta * input scale = {s.beta * x.scale} is too small for its fixed point")
-    return share_rows(context, node, work, 5)
+    return share_integers(context, node, work, 5)
 
 
 cdef float inverse_f32(float x, float parameter) noexcept nogil:
@@ -172,6 +175,15 @@ cdef int expect_output(const Tensor* y, double scale, double tolerance, int32_t 
     return 0
 
 
+cdef int share_integers(Context context, Node* node, WorkFunction work, double time) except -1:
+    """SOFTMAX: of rows of single integers all are alike."""
+    cdef Softmax* s = <Softmax*>node.data
+    if s.depth != 1:
+        return share_rows(context, node, work, time)
+    s.any_row = work
+    return share_rows(context, node, rows_of_one, 0.1)
+
+
 # ---- how rows are computed: ranges of them, which threads share
 cdef int share_rows(Context context, Node* node, WorkFunction work, double time) except -1:
     """time: nanoseconds a value."""
@@ -187,6 +199,15 @@ cdef int all_rows(Context context, Node* node) noexcept nogil:
     return 0
 
 
+cdef void rows_of_one(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef Tensor* y = context.output(node, 0)
+    cdef int64_t size = type_size(y.type)
+    cdef char* row = <char*>y.data + first * size
+    if first < end:
+        (<Softmax*>node.data).any_row(context, node, first, first + 1, worker)
+        fill(row + size, (end - first - 1) * size, row, size)
+
+
 cdef void softmax_f32(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
@@ -200,11 +221,12 @@ cdef void softmax_f32_optimized(Context context, Node* node, int64_t first, int6
     cdef Softmax* s = <Softmax*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
+    cdef float[TOGETHER] tops
     cdef int64_t row = first
     cdef int64_t count
     while not AARCH64 and s.fast != NULL and 0 < s.depth < SHORT_ROW and row < end:
         count = min(end - row, TOGETHER / s.depth)
-        softmax_short_rows_eigen(x + row * s.depth, y + row * s.depth, row, count, s.depth, s.beta, s.fast)
+        softmax_short_rows_eigen(x + row * s.depth, y + row * s.depth, row, count, s.depth, s.beta, s.fast, tops)
         row += count
     for row in range(row, end):
         softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.rows, s.depth, s.beta, s.fast)
@@ -243,8 +265,14 @@ cdef void log_softmax_f32_optimized(Context context, Node* node, int64_t first, 
     cdef Softmax* s = <Softmax*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    cdef int64_t row
-    for row in range(first, end):
+    cdef float[TOGETHER] tops
+    cdef int64_t row = first
+    cdef int64_t count
+    while not AARCH64 and s.fast != NULL and 8 <= s.depth < SHORT_ROW and row < end:
+        count = min(end - row, TOGETHER / s.depth)
+        log_softmax_short_rows_eigen(x + row * s.depth, y + row * s.depth, row, count, s.depth, s.fast, tops)
+        row += count
+    for row in range(row, end):
         log_softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.depth, s.fast)
 
 

@@ -316,14 +316,13 @@ cdef int rotate(Context context, Node* node) noexcept nogil:
         runs = <int64_t>x.dims[0] * x.dims[1] * (x.dims[2] // n)
     else:
         runs = <int64_t>x.dims[0] * (x.dims[1] // n)
-    if x.bytes > 0:
-        copy_bytes(y, x.data, x.bytes)
-    else:
+    if x.bytes == 0:
         memset(y, 0, context.output(node, 0).bytes)
-    if not is_power_of_two(n):
         return 0
-    for i in range(min(runs, <int64_t>x.bytes // (4 * n))):
-        hadamard(y + i * n, n)
+    runs = min(runs, <int64_t>x.bytes // (4 * n)) if is_power_of_two(n) else 0
+    for i in range(runs):
+        hadamard(<const float*>x.data + i * n, y + i * n, n)
+    copy_bytes(y + runs * n, <const float*>x.data + runs * n, x.bytes - 4 * n * runs)
     return 0
 
 

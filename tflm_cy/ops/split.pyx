@@ -267,7 +267,7 @@ cdef int unpack(Context context, Node* node) noexcept nogil:
 
 cdef int share_cut(Context context, Node* node, const Tensor* x, WorkFunction work) except -1:
     cdef const Cut* cut = <const Cut*>node.data
-    return share_rows(context, node, work, cut.rows, row_of(node, x)) if cut.rows > 0 else 0
+    return share_rows(context, node, work, cut.rows, row_of(node, x), 0) if cut.rows > 0 else 0
 
 
 cdef int64_t size_of(const Node* node, const Tensor* x, int i) noexcept nogil:

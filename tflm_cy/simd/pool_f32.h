@@ -14,9 +14,9 @@ SIMD_INLINE void store32(float *y, vf v, const int WHOLE, ptrdiff_t n) {
   else vf_store_part(y, v, n);
 }
 
-/* One pixel of MAX_POOL_2D: `groups` times nine taps, of which a short last group repeats its first. With two or four taps only, most of the maxima that
- * this makes change nothing: they are left out, and so are the taps. In NEON the first of two NaN comes out, a signalling one before others: there the
- * repeated tap counts once it is quiet. */
+/* One pixel of MAX_POOL_2D: `groups` times nine taps, of which a short last group repeats its first. With four taps at most (the fourth repeats the
+ * first where there are three), most of the maxima that this makes change nothing: they are left out, and so are the taps. In NEON the first of two NaN
+ * comes out, a signalling one before others: there the repeated tap counts once it is quiet. */
 SIMD_INLINE vf max_nine32(const float *x, const int64_t *taps, const int WHOLE, ptrdiff_t n) {
 #define TAP32(i) tap32(x, taps[i], WHOLE, n)
   vf a = vf_maximum(TAP32(2), TAP32(3)), b = vf_maximum(TAP32(4), TAP32(5));
@@ -40,7 +40,7 @@ SIMD_INLINE void max_vectors32(
   vf best[4];
 #pragma GCC unroll 4
   for (int j = 0; j < NV; j++) {
-    const vf first = count == 2 || count == 4 ? max_few32(x + AT32(j), taps, count, WHOLE, n) : max_nine32(x + AT32(j), taps, WHOLE, n);
+    const vf first = count <= 4 ? max_few32(x + AT32(j), taps, count, WHOLE, n) : max_nine32(x + AT32(j), taps, WHOLE, n);
     best[j] = vf_minimum(vf_maximum(first, low), high);
   }
   for (ptrdiff_t g = 1; g < groups; g++)

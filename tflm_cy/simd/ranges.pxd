@@ -9,8 +9,7 @@ The plan is copied and made smaller; the kernels know nothing of ranges. What a 
 
 | units | of |
 | --- | --- |
-| positions | a pointwise product; any convolution of one image, whole rows |
-| rows of each image | a convolution of several images |
+| positions | a pointwise product; any convolution, whole rows |
 | columns: panels, or fours of tiles | a product of few positions; in float32 of one, also a single output row, or many more
   weights than other values: so each core reads its own weights |
 """
@@ -45,7 +44,12 @@ cdef struct Ranges:
     ptrdiff_t min_chunk
     bint per_position                   # units are the output's positions
     bint pointwise               # and each needs x at the same position only
-    const ConvShape* window      # of the rows of one image; NULL: not rows
+    const ConvShape* window      # of the rows; NULL: not rows
+
+cdef struct Band:                # some rows of one image, or all rows of some images
+    ConvShape shape
+    ptrdiff_t image              # the first one
+    ptrdiff_t row                # of the output, the first one there
 
 
 cdef inline ptrdiff_t positions(const ConvShape* g) noexcept nogil:
@@ -60,11 +64,7 @@ cdef inline Ranges ranges_of_positions(const ConvShape* g, bint flat) noexcept n
     ranges.min_chunk = 1
     ranges.per_position = True
     ranges.pointwise = flat
-    ranges.window = NULL if flat or g.batches > 1 else g
-    if not flat and g.batches > 1:
-        ranges.units = g.oh
-        ranges.granularity = 1
-        ranges.per_position = False
+    ranges.window = NULL if flat else g
     return ranges
 
 
@@ -77,16 +77,28 @@ cdef inline Ranges ranges_of_columns(ptrdiff_t columns, ptrdiff_t unit) noexcept
     return ranges
 
 
-cdef inline ConvShape band_of(const ConvShape* g, ptrdiff_t* first, ptrdiff_t* end) noexcept nogil:
-    """Output rows of one image; `first` and `end` become rows."""
-    cdef ConvShape band = g[0]
-    if g.batches == 1:
-        first[0] /= g.ow
-        end[0] = (end[0] + g.ow - 1) / g.ow
-    band.batches = 1
-    band.oh = end[0] - first[0]
-    band.pad_h = g.pad_h - first[0] * g.stride_h
-    return band
+cdef inline ConvShape rows_of(const ConvShape* g, ptrdiff_t first, ptrdiff_t rows) noexcept nogil:
+    """Some output rows of one image."""
+    cdef ConvShape shape = g[0]
+    shape.batches = 1
+    shape.oh = rows
+    shape.pad_h = g.pad_h - first * g.stride_h
+    return shape
+
+
+cdef inline ptrdiff_t band_at(const ConvShape* g, ptrdiff_t row, ptrdiff_t end, Band* band) noexcept nogil:
+    """The band that begins with an output row, counted over all images; returns the row behind it, `end` at most."""
+    cdef ptrdiff_t rows = end - row
+    band.image = row / g.oh
+    band.row = row % g.oh
+    if band.row == 0 and rows >= g.oh:
+        band.shape = g[0]
+        band.shape.batches = rows / g.oh
+        return row + band.shape.batches * g.oh
+    if rows > g.oh - band.row:
+        rows = g.oh - band.row
+    band.shape = rows_of(g, band.row, rows)
+    return row + rows
 
 
 cdef inline bint by_tiles(const ConvI8* c) noexcept nogil:
@@ -117,32 +129,35 @@ cdef inline Ranges ranges_of_conv_i8(const ConvI8* c) noexcept nogil:
 cdef inline void run_range_conv_i8(const ConvI8* c, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t size = x_size(c)
-    cdef ConvI8 band = c[0]
-    cdef ptrdiff_t n, inside
+    cdef ConvI8 part = c[0]
+    cdef Band band
+    cdef ptrdiff_t row, inside
     if by_tiles(c):
-        band.tiles.first = 4 * first
-        band.tiles.end = 4 * end if 4 * end < c.tiles.columns else c.tiles.columns
-        c.run(&band, x, scratch, y)
+        part.tiles.first = 4 * first
+        part.tiles.end = 4 * end if 4 * end < c.tiles.columns else c.tiles.columns
+        c.run(&part, x, scratch, y)
         return
     if by_panels(c):
         run_columns_conv_i8(c, x, scratch, y, first * c.plan.panel_columns, end * c.plan.panel_columns)
         return
     if c.plan.flat:
-        band.shape.batches = end - first
-        band.shape.oh = band.shape.ow = 1
-        c.run(&band, <const uint8_t*>x + first * g.ic * size, scratch, <uint8_t*>y + first * g.oc * c.y_size)
+        part.shape.batches = end - first
+        part.shape.oh = part.shape.ow = 1
+        c.run(&part, <const uint8_t*>x + first * g.ic * size, scratch, <uint8_t*>y + first * g.oc * c.y_size)
         return
-    band.shape = band_of(g, &first, &end)
-    band.plan.image_bytes = ((end - first - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1) * c.plan.row_bytes
-    inside = 0
-    if not c.dynamic and band.shape.pad_h < 0:          # dynamic: the whole image says how it is quantized
-        inside = -band.shape.pad_h
-        band.shape.pad_h = 0
-        band.shape.ih = g.ih - inside
-    for n in range(g.batches):
+    row = first / g.ow
+    while row * g.ow < end:
+        row = band_at(g, row, (end + g.ow - 1) / g.ow, &band)
+        part.shape = band.shape
+        part.plan.image_bytes = ((band.shape.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1) * c.plan.row_bytes
+        inside = 0
+        if not c.dynamic and part.shape.pad_h < 0:      # dynamic: the whole image says how it is quantized
+            inside = -part.shape.pad_h
+            part.shape.pad_h = 0
+            part.shape.ih = g.ih - inside
         c.run(
-            &band, <const uint8_t*>x + (n * g.ih + inside) * g.iw * g.ic * size, scratch,
-            <uint8_t*>y + (n * g.oh + first) * g.ow * g.oc * c.y_size)
+            &part, <const uint8_t*>x + (band.image * g.ih + inside) * g.iw * g.ic * size, scratch,
+            <uint8_t*>y + (band.image * g.oh + band.row) * g.ow * g.oc * c.y_size)
 
 
 cdef inline void run_columns_conv_i8(const ConvI8* c, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
@@ -207,19 +222,22 @@ cdef inline Ranges ranges_of_conv_f32(const ConvF32* c) noexcept nogil:
 
 cdef inline void run_range_conv_f32(const ConvF32* c, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
     cdef const ConvShape* g = &c.shape
-    cdef ConvF32 band = c[0]
-    cdef ptrdiff_t n
+    cdef ConvF32 part = c[0]
+    cdef Band band
+    cdef ptrdiff_t row
     if by_columns32(c):
         run_columns_conv_f32(c, x, scratch, y, first, end)
         return
     if c.flat:
-        band.shape.batches = end - first
-        band.shape.oh = band.shape.ow = 1
-        c.run(&band, x + first * g.ic, scratch, y + first * g.oc)
+        part.shape.batches = end - first
+        part.shape.oh = part.shape.ow = 1
+        c.run(&part, x + first * g.ic, scratch, y + first * g.oc)
         return
-    band.shape = band_of(g, &first, &end)
-    for n in range(g.batches):
-        c.run(&band, x + n * g.ih * g.iw * g.ic, scratch, y + (n * g.oh + first) * g.ow * g.oc)
+    row = first / g.ow
+    while row * g.ow < end:
+        row = band_at(g, row, (end + g.ow - 1) / g.ow, &band)
+        part.shape = band.shape
+        c.run(&part, x + band.image * g.ih * g.iw * g.ic, scratch, y + (band.image * g.oh + band.row) * g.ow * g.oc)
 
 
 cdef inline ptrdiff_t vectors_before32(const ConvF32* c, ptrdiff_t panel) noexcept nogil:
@@ -261,11 +279,15 @@ cdef inline double depthwise_f32_time(const DepthwiseF32* d) noexcept nogil:
 cdef inline void run_range_depthwise(const Depthwise* d, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
     cdef ptrdiff_t size = sizeof(float) if Depthwise is DepthwiseF32 else 1
     cdef const ConvShape* g = &d.shape
-    cdef Depthwise band = d[0]
-    cdef ptrdiff_t n
-    band.shape = band_of(g, &first, &end)
-    for n in range(g.batches):
-        d.run(&band, <const uint8_t*>x + n * g.ih * g.iw * g.ic * size, scratch, <uint8_t*>y + (n * g.oh + first) * g.ow * g.oc * size)
+    cdef Depthwise part = d[0]
+    cdef Band band
+    cdef ptrdiff_t row = first / g.ow
+    while row * g.ow < end:
+        row = band_at(g, row, (end + g.ow - 1) / g.ow, &band)
+        part.shape = band.shape
+        d.run(
+            &part, <const uint8_t*>x + band.image * g.ih * g.iw * g.ic * size, scratch,
+            <uint8_t*>y + (band.image * g.oh + band.row) * g.ow * g.oc * size)
 
 
 # ---- whichever it is

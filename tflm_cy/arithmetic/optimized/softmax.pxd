@@ -71,7 +71,7 @@ cdef extern from *:
 cdef enum:
     ROWS = 4                     # whose sums are made together
     LONG_ROW = 384
-    SHORT_ROW = 16               # values of a row of floats, below which some are computed together
+    SHORT_ROW = 128              # below which the exponentials of several rows are computed together
 
 
 cdef inline void fill_exponentials(float* table, float scale, float beta) noexcept nogil:
@@ -345,19 +345,29 @@ cdef inline void softmax_row_eigen(
     divide_by_sum(y, row, depth, fast)
 
 
-cdef inline void softmax_short_rows_eigen(
-    const float* x, float* y, int64_t row, int64_t count, int64_t depth, float beta, const RowKernels* fast,
+cdef inline void exponentials_of_rows(
+    const float* x, float* y, int64_t row, int64_t count, int64_t depth, float beta, const RowKernels* fast, float* tops,
 ) noexcept nogil:
-    """`count` rows as softmax_row_eigen; their exponentials are computed together. Not on aarch64. x may be y."""
+    """exp((x - the row's largest value) * beta) of `count` short rows, computed together."""
     cdef const float* values
-    cdef float top
     cdef int64_t r, c
     for r in range(count):
         values = x + r * depth
-        top = largest_f32(values, depth, aligned_start(row + r, depth))
+        if depth < 16:
+            tops[r] = largest_f32(values, depth, aligned_start(row + r, depth))
+        else:
+            tops[r] = largest_of_row(values, depth, aligned_start(row + r, depth), fast)
         for c in range(depth):
-            y[r * depth + c] = (values[c] - top) * beta
+            y[r * depth + c] = (values[c] - tops[r]) * beta
     fast.exp_scaled(y, y, count * depth, 0, 1)
+
+
+cdef inline void softmax_short_rows_eigen(
+    const float* x, float* y, int64_t row, int64_t count, int64_t depth, float beta, const RowKernels* fast, float* tops,
+) noexcept nogil:
+    """`count` rows as softmax_row_eigen, with room for as many values. Not on aarch64. x may be y."""
+    cdef int64_t r
+    exponentials_of_rows(x, y, row, count, depth, beta, fast, tops)
     for r in range(count):
         divide_by_sum(y + r * depth, row + r, depth, fast)
 
@@ -391,3 +401,18 @@ cdef inline void log_softmax_row_eigen(const float* x, float* y, int64_t row, in
         return
     for c in range(depth):
         y[c] = x[c] - top - less
+
+
+cdef inline void log_softmax_short_rows_eigen(
+    const float* x, float* y, int64_t row, int64_t count, int64_t depth, const RowKernels* fast, float* tops,
+) noexcept nogil:
+    """`count` rows as log_softmax_row_eigen, with room for as many values. Not on aarch64."""
+    cdef const float* values = x
+    cdef int64_t r, c
+    exponentials_of_rows(x, y, row, count, depth, 1, fast, tops)
+    for r in range(count):
+        for c in range(depth - depth % 8, depth):
+            y[c] = expf(values[c] - tops[r])
+        fast.subtract_row(values, y, depth, tops[r], logf(sum_of_row(y, depth, 0, fast)))
+        values += depth
+        y += depth

@@ -6,7 +6,7 @@ A group is a node that can run in parallel (`Context.parallelize`) or several ad
 its nodes. A group of several tiles is shared among threads; without threads it is computed tile by tile where its values would not stay in the cache
 (`tiled_alone`), else each node runs by itself.
 
-Nodes that see windows of the one in front belong to a group, too, if the tensor between them is large: such a group runs *depth first*, with line
+Nodes that see windows of one in front belong to a group, too, if what lies between them is large: such a group runs *depth first*, with line
 buffers (`graph.passes.line_buffers`). Several threads share it in *strips*, each of which runs depth first by itself: the rows on both sides of a border
 are computed twice. How tiles and strips run is in `graph.tile_executor`.
 """
@@ -180,14 +180,14 @@ cdef int count_strips(const Tiling* s, const TileGroup* group) noexcept:
 
 
 cdef bint follows(const Tiling* s, int head, int step, bint may_run_depth_first, bint* depth_first) noexcept:
-    """The node reads what the group has written at its own positions only, or, if it may run depth first, in windows of the one in front."""
+    """The node reads what the group has written at its own positions only, or, if it may run depth first, in windows, too."""
     cdef const Node* before = node_at(s.graph, step - 1)
     cdef const Node* node = node_at(s.graph, step)
     cdef const IterationSpace* space = &node.space
     cdef const Node* maker
     cdef bint reads = False
-    cdef bint reads_before = False
     cdef bint sees = False
+    cdef bint far = False
     cdef int i, j, k
     if node.work == NULL or not space.per_position or not before.space.per_position:
         return False
@@ -202,15 +202,15 @@ cdef bint follows(const Tiling* s, int head, int step, bint may_run_depth_first,
                 if node.inputs[i] < 0 or node.inputs[i] != maker.outputs[k]:
                     continue
                 reads = True
-                reads_before = reads_before or j == step - 1
+                far = far or traffic(&s.graph.tensors[node.inputs[i]]) >= FAR_BYTES
                 if i < 32 and space.elementwise_inputs >> i & 1 and maker.space.units == space.units:
                     continue
-                if not may_run_depth_first or i != 0 or j != step - 1 or not sees_rows(&space.window, &maker.space):
+                if not may_run_depth_first or i != 0 or not sees_rows(&space.window, &maker.space):
                     return False
                 sees = True
     if not sees and not depth_first[0]:
         return reads and space.units == before.space.units and before.space.granularity % space.granularity == 0
-    if not reads_before or traffic(&s.graph.tensors[before.outputs[0]]) < FAR_BYTES:
+    if not far:
         return False
     depth_first[0] = True
     return True
@@ -218,7 +218,7 @@ cdef bint follows(const Tiling* s, int head, int step, bint may_run_depth_first,
 
 cdef bint sees_rows(const RowWindow* window, const IterationSpace* maker) noexcept:
     """Is the input that the window is told of what this node makes? It is never behind the node itself then."""
-    return window.row > 0 and window.reach > 0 and maker.units == window.input_row * window.input_rows
+    return window.row > 0 and window.reach > 0 and maker.units == window.images * window.input_row * window.input_rows
 
 
 cdef int count_tiles(const Tiling* s, TileGroup* group) noexcept:

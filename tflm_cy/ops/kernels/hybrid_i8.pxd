@@ -27,7 +27,7 @@ from tflm_cy.ops.kernels.packed cimport plan_packed
 from tflm_cy.ops.kernels.packings cimport find_packed
 from tflm_cy.simd.conv_i8 cimport ConvI8
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8
-from tflm_cy.simd.ranges cimport TILE_POSITIONS, band_of, by_panels, conv_i8_time, depthwise_i8_time, run_columns_conv_i8
+from tflm_cy.simd.ranges cimport TILE_POSITIONS, by_panels, conv_i8_time, depthwise_i8_time, rows_of, run_columns_conv_i8
 from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:
@@ -196,13 +196,6 @@ cdef inline int parallelize_hybrid_i8(Context context, Node* node, HybridI8* h, 
     return context.parallelize(node, work, space, h.batches * (time + h.size * 0.2))
 
 
-cdef inline ConvShape rows_of(const ConvShape* g, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
-    """Output rows of one image."""
-    first *= g.ow
-    end *= g.ow
-    return band_of(g, &first, &end)
-
-
 cdef inline void run_band(
     const HybridI8* h, const int8_t* image, char* scratch, const HybridScaling* out, ptrdiff_t first, ptrdiff_t end, float* y,
 ) noexcept nogil:
@@ -217,7 +210,7 @@ cdef inline void run_band(
         d.x_zero_point = out.zero_point
         d.outside = <const uint8_t*>scratch + h.outside_at
         if end - first < all:
-            d.shape = rows_of(&h.taps.shape, first, end)
+            d.shape = rows_of(&h.taps.shape, first, end - first)
             y += first * d.shape.ow * d.shape.oc
         h.taps.run(&d, image, scratch + h.kernel_at, y)
         return
@@ -234,7 +227,7 @@ cdef inline void run_band(
         c.shape.oh = c.shape.ow = c.shape.ih = c.shape.iw = 1
         c.run(&c, image + first * g.ic, scratch + h.kernel_at, y + first * g.oc)
     else:
-        c.shape = rows_of(g, first, end)
+        c.shape = rows_of(g, first, end - first)
         c.plan.image_bytes = ((end - first - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1) * c.plan.row_bytes
         c.run(&c, image, scratch + h.kernel_at, y + first * g.ow * g.oc)
 

@@ -87,6 +87,7 @@ cdef inline IterationSpace space_of_ranges(Ranges ranges) noexcept nogil:
     space.per_position = ranges.per_position
     space.elementwise_inputs = ranges.pointwise
     if ranges.window != NULL:
+        space.window.images = ranges.window.batches
         space.window.row = ranges.window.ow
         space.window.input_row = ranges.window.iw
         space.window.input_rows = ranges.window.ih

@@ -247,7 +247,7 @@ cdef int prepare_concatenation(Context context, Node* node) except -1:
         x = context.input(node, i)
         add_piece(join, i, count_range(x, axis, x.rank) * type_size(x.type))
     node.invoke = join_bytes
-    return share_join(context, node)
+    return share_join(context, node, axis + 1 == y.rank)
 
 
 OPERATORS = {

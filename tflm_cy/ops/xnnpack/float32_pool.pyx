@@ -15,14 +15,14 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.arithmetic.xnnpack.pool cimport (
-    GROUP, PoolShape, argmax_pool_f32, average_pool_f32, groups_of, max_pool_f32, unpool_f32,
+    GROUP, PoolShape, argmax_pool_f32, average_pool_f32, groups_of, max_pool_f32, table_row, unpool_f32,
 )
 from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, relu8
-from tflm_cy.graph.context cimport FUSED_CLAMP, Context, Node, WorkFunction, register
+from tflm_cy.graph.context cimport FUSED_CLAMP, Context, IterationSpace, Node, RowWindow, WorkFunction, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, same_shape, shape_of, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.window_2d cimport pad_before, windows_along
-from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
+from tflm_cy.ops.xnnpack.image_rows cimport Rows, rows_at, rows_of_images
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank, want_rank
 from tflm_cy.platform.long_copy cimport copy_bytes
@@ -154,7 +154,20 @@ cdef int prepare_max(Context context, Node* node) except -1:
 cdef int share_rows(Context context, Node* node, WorkFunction work, double tap_time) except -1:
     """Among threads; nanoseconds that a tap takes."""
     cdef const PoolShape* p = &(<Pool*>node.data).shape
-    return context.parallelize(node, work, rows_of_images(p.batches, p.oh, p.ow), tap_time * count(context.output(node, 0)) * p.kh * p.kw)
+    cdef IterationSpace space = rows_of_images(p.batches, p.oh, p.ow)
+    if sees_its_rows(p):
+        space.window = RowWindow(
+            images=p.batches, row=p.ow, input_row=p.iw, input_rows=p.ih, stride=p.stride_h, before=p.pad_h, reach=p.kh - p.pad_h)
+    return context.parallelize(node, work, space, tap_time * count(context.output(node, 0)) * p.kh * p.kw)
+
+
+cdef bint sees_its_rows(const PoolShape* p) noexcept nogil:
+    """Each output row, and no other one's."""
+    cdef int64_t row
+    for row in range(p.oh):
+        if table_row(p, row) != row:
+            return False
+    return True
 
 
 cdef size_t distance_bytes(const Pool* op) noexcept nogil:
@@ -182,7 +195,7 @@ cdef int average(Context context, Node* node) noexcept nogil:
 
 
 cdef int average_vector(Context context, Node* node) noexcept nogil:
-    run_average(context, node, 0, (<Pool*>node.data).shape.oh, 0)
+    run_average(context, node, &(<Pool*>node.data).shape, 0, 0, (<Pool*>node.data).shape.oh, 0)
     return 0
 
 
@@ -190,20 +203,22 @@ cdef int64_t* taps_of(Context context, const Pool* op, int worker) noexcept nogi
     return <int64_t*>context.worker_scratch(op.distances, distance_bytes(op), worker)
 
 
-cdef void run_average(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+cdef void run_average(Context context, Node* node, const PoolShape* p, int64_t image, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some output rows of each of the images from one on that the shape has."""
     cdef Pool* op = <Pool*>node.data
     op.fast_average(
-        &op.shape, <const float*>context.input(node, 0).data, op.zeros, taps_of(context, op, worker), first, end,
-        <float*>context.output(node, 0).data)
+        p, <const float*>context.input(node, 0).data + image * p.ih * p.iw * p.channels, op.zeros, taps_of(context, op, worker), first, end,
+        <float*>context.output(node, 0).data + image * p.oh * p.ow * p.channels)
 
 
 cdef void compute_average(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """Some output rows of each image."""
-    cdef const PoolShape* p = &(<Pool*>node.data).shape
-    if p.batches == 1:
-        first /= p.ow
-        end = (end + p.ow - 1) / p.ow
-    run_average(context, node, first, end, worker)
+    cdef PoolShape p = (<Pool*>node.data).shape
+    cdef int64_t row = first / p.ow
+    cdef Rows rows
+    p.batches = 1
+    while row * p.ow < end:
+        row = rows_at(p.oh, row, (end + p.ow - 1) / p.ow, &rows)
+        run_average(context, node, &p, rows.image, rows.first, rows.end, worker)
 
 
 cdef int maximum(Context context, Node* node) noexcept nogil:
@@ -225,22 +240,20 @@ cdef int maximum_vector(Context context, Node* node) noexcept nogil:
 
 
 cdef void compute_maximum(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """Some output rows of each image: the first one begins inside of it."""
+    """Rows of an image are one of their own, whose first window begins inside."""
     cdef Pool* op = <Pool*>node.data
     cdef const PoolShape* p = &op.shape
     cdef PoolShape band = op.shape
-    cdef int64_t n
-    if p.batches == 1:
-        first /= p.ow
-        end = (end + p.ow - 1) / p.ow
-    band.oh = end - first
-    band.pad_h = p.pad_h - first * p.stride_h
+    cdef int64_t row = first / p.ow
+    cdef Rows rows
     band.batches = 1
-    for n in range(p.batches):
+    while row * p.ow < end:
+        row = rows_at(p.oh, row, (end + p.ow - 1) / p.ow, &rows)
+        band.oh = rows.end - rows.first
+        band.pad_h = p.pad_h - rows.first * p.stride_h
         op.fast(
-            &band, <const float*>context.input(node, 0).data + n * p.ih * p.iw * p.channels,
-            taps_of(context, op, worker),
-            <float*>context.output(node, 0).data + (n * p.oh + first) * p.ow * p.channels)
+            &band, <const float*>context.input(node, 0).data + rows.image * p.ih * p.iw * p.channels, taps_of(context, op, worker),
+            <float*>context.output(node, 0).data + (rows.image * p.oh + rows.first) * p.ow * p.channels)
 
 
 # ---- MaxPoolingWithArgmax2D, MaxUnpooling2D

@@ -23,7 +23,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, sh
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.definitions cimport Definitions, SumAxes, definitions
-from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
+from tflm_cy.ops.xnnpack.image_rows cimport Rows, rows_at, rows_of_images
 from tflm_cy.ops.xnnpack.rank cimport check_rank, read_sides, refuse_other_rank
 from tflm_cy.ops.xnnpack.reduced_axes cimport reduced_axes
 from tflm_cy.schema.option_slots cimport RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS
@@ -413,20 +413,18 @@ cdef int resize_bilinear(Context context, Node* node) noexcept nogil:
 
 
 cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """Some output rows of each image."""
     cdef Resizing* op = <Resizing*>node.data
     cdef const ResizeShape* p = &op.shape
     cdef ResizeShape band = op.shape
-    cdef int64_t n
-    if p.batches == 1:
-        first /= p.ow
-        end = (end + p.ow - 1) / p.ow
+    cdef int64_t row = first / p.ow
+    cdef Rows rows
     band.batches = 1
-    band.oh = end - first
-    for n in range(p.batches):
+    while row * p.ow < end:
+        row = rows_at(p.oh, row, (end + p.ow - 1) / p.ow, &rows)
+        band.oh = rows.end - rows.first
         resize_bilinear_f32(
-            &band, <const float*>context.input(node, 0).data + n * p.ih * p.iw * p.channels, op.rows + first, op.columns,
-            <float*>context.output(node, 0).data + (n * p.oh + first) * p.ow * p.channels)
+            &band, <const float*>context.input(node, 0).data + rows.image * p.ih * p.iw * p.channels, op.rows + rows.first, op.columns,
+            <float*>context.output(node, 0).data + (rows.image * p.oh + rows.first) * p.ow * p.channels)
 
 
 OPERATORS = {

@@ -17,12 +17,12 @@ from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
 from tflm_cy.arithmetic.xnnpack.quantized_image cimport Between, bilinear_11, fill_axis
 from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport Average, average_sums, ready_average
 from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport Context, IterationSpace, Node, RowWindow, register
 from tflm_cy.graph.tensor cimport INT8, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.integer_folds cimport fold_integers, sum_integers
 from tflm_cy.ops.kernels.pool_i8 cimport largest_rows
 from tflm_cy.ops.operand cimport operand, result
-from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
+from tflm_cy.ops.xnnpack.image_rows cimport Rows, rows_at, rows_of_images
 from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank
 from tflm_cy.ops.xnnpack.reduced_axes cimport reduced_axes
 from tflm_cy.schema.option_slots cimport (
@@ -78,6 +78,7 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     cdef Range32 limits
     cdef MaxPool* op
     cdef Pool2D* p
+    cdef IterationSpace space
     want_bytes(x, y, "MAX_POOL_2D")
     if padding != SAME and padding != VALID:
         raise ValueError(f"MAX_POOL_2D: padding {padding} is neither SAME nor VALID")
@@ -112,9 +113,11 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     if op.fast.largest != NULL:
         node.invoke = max_pool_vector
         if p.pad_top < p.kernel_height and p.pad_left < p.kernel_width:
-            return context.parallelize(
-                node, compute_max_pool, rows_of_images(p.batches, p.out_height, p.out_width),
-                0.02 * count(y) * p.kernel_height * p.kernel_width)
+            space = rows_of_images(p.batches, p.out_height, p.out_width)
+            space.window = RowWindow(
+                images=p.batches, row=p.out_width, input_row=p.width, input_rows=p.height, stride=p.stride_height, before=p.pad_top,
+                reach=p.kernel_height - p.pad_top)
+            return context.parallelize(node, compute_max_pool, space, 0.02 * count(y) * p.kernel_height * p.kernel_width)
     return 0
 
 
@@ -145,14 +148,8 @@ cdef void max_rows(Context context, Node* node, int64_t first, int64_t end) noex
 
 
 cdef void compute_max_pool(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """Some output rows of each image."""
-    cdef Pool2D* p = &(<MaxPool*>node.data).shape
-    cdef int32_t n
-    if p.batches == 1:
-        first /= p.out_width
-        end = (end + p.out_width - 1) / p.out_width
-    for n in range(p.batches):
-        max_rows(context, node, <int64_t>n * p.out_height + first, <int64_t>n * p.out_height + end)
+    cdef const Pool2D* p = &(<MaxPool*>node.data).shape
+    max_rows(context, node, first / p.out_width, (end + p.out_width - 1) / p.out_width)
 
 
 cdef int prepare_resize(Context context, Node* node) except -1:
@@ -196,30 +193,29 @@ cdef int prepare_resize(Context context, Node* node) except -1:
 
 cdef int resize_vector(Context context, Node* node) noexcept nogil:
     cdef Resizing* r = <Resizing*>node.data
-    compute_resize(context, node, 0, r.out_height * r.out_width if r.batches == 1 else r.out_height, 0)
+    compute_resize(context, node, 0, r.batches * r.out_height * r.out_width, 0)
     return 0
 
 
 cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """Some output rows of each image. Rows first, which are fewer: the two weights are exact in either order."""
+    """Rows first, which are fewer: the two weights are exact in either order."""
     cdef Resizing* r = <Resizing*>node.data
     cdef Tensor* x = context.input(node, 0)
-    cdef const uint8_t* image = <const uint8_t*>x.data
-    cdef uint8_t* y
-    cdef int32_t* line = <int32_t*>context.worker_scratch(r.line, 4 * r.width * r.depth, worker)
-    cdef int64_t row = r.width * r.depth
-    cdef int64_t n, oy
-    if r.batches == 1:
-        first /= r.out_width
-        end = (end + r.out_width - 1) / r.out_width
-    for n in range(r.batches):
-        y = <uint8_t*>context.output(node, 0).data + (n * r.out_height + first) * r.out_width * r.depth
-        for oy in range(first, end):
+    cdef const uint8_t* image
+    cdef int64_t line_values = r.width * r.depth
+    cdef int32_t* line = <int32_t*>context.worker_scratch(r.line, 4 * line_values, worker)
+    cdef int64_t row = first / r.out_width
+    cdef uint8_t* y = <uint8_t*>context.output(node, 0).data + row * r.out_width * r.depth
+    cdef int64_t oy
+    cdef Rows rows
+    while row * r.out_width < end:
+        row = rows_at(r.out_height, row, (end + r.out_width - 1) / r.out_width, &rows)
+        image = <const uint8_t*>x.data + rows.image * r.height * line_values
+        for oy in range(rows.first, rows.end):
             r.fast.blend_rows(
-                image + r.rows[oy].first * row, image + r.rows[oy].second * row, row, x.type == INT8, r.rows[oy].weight, line)
+                image + r.rows[oy].first * line_values, image + r.rows[oy].second * line_values, line_values, x.type == INT8, r.rows[oy].weight, line)
             r.fast.blend_columns(line, <const int32_t*>r.columns, r.out_width, r.depth, x.type == INT8, y)
             y += r.out_width * r.depth
-        image += r.height * row
 
 
 cdef int nothing(Context context, Node* node) noexcept nogil:
