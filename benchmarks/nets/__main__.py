@@ -4,6 +4,7 @@ python -m benchmarks.nets DIR                                  # makes what is m
 python -m benchmarks.nets DIR --threads 1,2 --check --json nets.json
 python -m benchmarks.nets DIR --family lstm,gru --kinds float32,dynamic --modes all
 python -m benchmarks.nets DIR --seed 7                         # other widths, other weights
+python -m benchmarks.nets DIR --batches 1,8,32 --check         # inputs of several images: does the time per image grow?
 python -m benchmarks.nets DIR --make                           # the files alone
 python -m benchmarks.nets DIR --show nets.json                 # the tables and bars of a kept run
 
@@ -13,8 +14,10 @@ Exit code: 0, with --check 1 when a bar is missed; 2 wrong usage, or nothing to 
 import argparse
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+
+import numpy as np
 
 from compat.verdict import judge, say
 
@@ -53,6 +56,12 @@ def _parser():
     p.add_argument(
         "--threads", type=_threads, default=(1,), help="num_threads, several separated by commas (default 1)"
     )
+    p.add_argument(
+        "--batches",
+        type=_threads,
+        default=(1,),
+        help="images per invoke, several separated by commas (default 1): nets whose inputs take them, resized",
+    )
     p.add_argument("--quick", action="store_true", help="few pairs: a look, not a measurement")
     p.add_argument("--pairs", type=int, help=f"pairs of bursts per row (default {PAIRS}, quick 30)")
     p.add_argument("--seconds", type=float, help=f"budget per row (default {SECONDS}, quick 0.3)")
@@ -72,18 +81,32 @@ def net_cases(folder, nets, kinds, seed, part=""):
             yield case, *wanted[name]
 
 
+def of_batch(case, images):
+    """The case with the first dimension of its inputs `images` times as long; None where one of them is no batch of one."""
+    feeds = [np.asarray(value) for value in case.feeds[0]]
+    if images == 1:
+        return case
+    if not feeds or any(value.ndim < 2 or value.shape[0] != 1 for value in feeds):
+        return None
+    return replace(case, feeds=[[np.repeat(value, images, axis=0) for value in feeds]])
+
+
 def measure(args, theirs, settings):
-    """Rows of `latency`, each with its net's name, family and kind; whether the run came to its end."""
+    """Rows of `latency`, each with its net's name, family, kind and batch; whether the run came to its end."""
     found = {case.model.name: (case, family, kind) for case, family, kind in _cases(args)}
     asked = (args.modes, theirs, ("latency",), settings, args.timeout)
-    run = Run([case for case, *_ in found.values()], *asked, threads=args.threads)
-    results, complete = collect(run, ("latency",))
     rows = []
-    for row in results["latency"]:
-        file = row["model"].rpartition("/")[2]
-        _, family, kind = found[file]
-        rows.append({**row, "model": file.removesuffix(".tflite"), "family": family, "kind": kind})
-    return rows, complete
+    for images in args.batches:
+        cases = [of_batch(case, images) for case, *_ in found.values()]
+        run = Run([case for case in cases if case is not None], *asked, threads=args.threads)
+        results, complete = collect(run, ("latency",))
+        for row in results["latency"]:
+            file = row["model"].rpartition("/")[2]
+            _, family, kind = found[file]
+            rows.append({**row, "model": file.removesuffix(".tflite"), "family": family, "kind": kind, "batch": images})
+        if not complete:
+            return rows, False
+    return rows, True
 
 
 def _cases(args):

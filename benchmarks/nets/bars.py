@@ -10,6 +10,7 @@ from ..report import worse
 MEANS = {"int8": 0.55, "int16x8": 0.5, "float32": 0.86, "dynamic": 0.75, "float16": 0.85}
 MEANS_WITH_TILES = {"int8": 0.4, "int16x8": 0.4, "float32": 0.8, "dynamic": 0.6, "float16": 0.8}
 SLOWEST = {1: 1.0, 2: 1.03}
+MOST_GROWTH = 1.1
 RECURRENT = ("lstm", "gru", "bidirectional", "convlstm")
 SINGLE = (  # text, which rows, most
     ("recurrent nets", lambda row: row["family"] in RECURRENT and "unrolled" not in row["model"], 0.9),
@@ -32,6 +33,7 @@ def net_bars(rows, kernels=TILES):
         *(_means(found, count, limits) for count, found in auto.items()),
         *(_none_above(found, f"nets, AUTO, threads {n}: none", SLOWEST[n]) for n, found in auto.items()),
         *(_none_above([row for row in auto[1] if which(row)], f"{text}, AUTO", most) for text, which, most in SINGLE),
+        _growth(rows),
         _bytes(rows),
     ]
 
@@ -59,6 +61,22 @@ def _none_above(rows, text, most):
     if above or failures:
         return Bar(text, MISSED, (f"{len(above) + len(failures)} of {len(rows)}", *above, *failures))
     return Bar(text, MET, (f"{len(ran)} nets, most {ran[0][0]:.2f} ({ran[0][1]})",))
+
+
+def _growth(rows):
+    """Of the time per image, from the smallest batch that was measured on."""
+    text = f"nets: the time per image grows by no more than {MOST_GROWTH - 1:.0%} with the batch"
+    nets = {}
+    for row in rows:
+        if "not_run" not in row:
+            nets.setdefault((row["model"], row["mode"], row["threads"]), {})[row["batch"]] = (
+                row["ours_min"] / row["batch"]
+            )
+    grown = {key: max(times.values()) / times[min(times)] for key, times in nets.items() if len(times) > 1}
+    if not grown:
+        return Bar(text, NOT_JUDGED, ("one batch was measured",))
+    above = [f"{name}, threads {count}: {most:.2f}" for (name, _, count), most in grown.items() if most > MOST_GROWTH]
+    return Bar(text, MISSED if above else MET, (f"{len(above)} of {len(grown)}", *above))
 
 
 def _bytes(rows):

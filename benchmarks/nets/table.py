@@ -23,10 +23,10 @@ def to_text(rows, not_made=(), bars=()):
 
 
 def _table(rows):
-    head = ("net", "family", "mode", "threads", "ours", "theirs", "of minima", "of medians")
+    head = ("net", "family", "mode", "threads", "batch", "ours", "theirs", "of minima", "of medians")
     return head, [
         (
-            *(row[key] for key in ("model", "family", "mode", "threads")),
+            *(row[key] for key in ("model", "family", "mode", "threads", "batch")),
             *(duration(row[key]) for key in ("ours_median", "theirs_median")),
             *map(ratio, times_ratio(row)),
         )
@@ -35,4 +35,4 @@ def _table(rows):
 
 
 def _place(row):
-    return f"{row['model']} {row['mode']}, threads {row['threads']}"
+    return f"{row['model']} {row['mode']}, threads {row['threads']}, batch {row['batch']}"

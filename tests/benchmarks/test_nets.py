@@ -1,14 +1,16 @@
 """What needs no TensorFlow of the benchmark of nets: the list, the files that are there already, the table, the bars."""
 
+import numpy as np
 import pytest
 
 from benchmarks.bars import MET, MISSED, NOT_JUDGED
 from benchmarks.models import hello_worlds
-from benchmarks.nets.__main__ import main, net_cases
+from benchmarks.nets.__main__ import main, net_cases, of_batch
 from benchmarks.nets.bars import net_bars
 from benchmarks.nets.make import make, missing, path_of, refused
 from benchmarks.nets.nets import KINDS, Net, all_nets
 from benchmarks.nets.table import to_text
+from compat.case import Case
 
 
 def test_nets_are_of_many_families():
@@ -64,9 +66,10 @@ def test_unknown_families_are_wrong_usage(tmp_path, capsys):
     assert left.value.code == 2 and "perceptron" in capsys.readouterr().err
 
 
-def row(model, ratio, kind="float32", family="vgg", threads=1, same_bytes=True, medians=None):
+def row(model, ratio, kind="float32", family="vgg", threads=1, same_bytes=True, medians=None, batch=1, time=1.0):
     return {
         **{"model": model, "kind": kind, "family": family, "threads": threads, "mode": "AUTO", "theirs": "tensorflow"},
+        **{"batch": batch, "ours_min": time},
         **{"ratio_min": 1 / ratio, "ratio_median": 1 / (medians or ratio), "same_bytes": same_bytes},
         **{"ours_median": ratio, "theirs_median": 1.0},
     }
@@ -103,6 +106,20 @@ def test_a_net_that_only_we_cannot_run_misses():
     broken = {key: row("vgg_float32", 1.0)[key] for key in ("model", "kind", "family", "threads", "mode", "theirs")}
     assert find([{**broken, "not_run": "tflm_cy in invoke: no", "blamed": "tflm_cy"}], "threads 1: none") == [MISSED]
     assert find([{**broken, "not_run": "tensorflow in invoke: no", "blamed": "tensorflow"}], "bytes") == [NOT_JUDGED]
+
+
+def test_the_time_per_image_does_not_grow():
+    one = row("vgg_float32", 0.5)
+    assert find([one], "time per image") == [NOT_JUDGED]
+    assert find([one, row("vgg_float32", 0.5, batch=8, time=8.5)], "time per image") == [MET]
+    assert find([one, row("vgg_float32", 0.5, batch=8, time=9.0)], "time per image") == [MISSED]
+
+
+def test_a_batch_repeats_the_inputs(tmp_path):
+    case = Case(".", "", "vgg", 0, b"", feeds=[[np.ones((1, 4, 4, 3), np.float32)]])
+    assert of_batch(case, 1) is case
+    assert of_batch(case, 8).feeds[0][0].shape == (8, 4, 4, 3)
+    assert of_batch(Case(".", "", "lstm", 0, b"", feeds=[[np.ones((2, 4), np.float32)]]), 8) is None
 
 
 def test_other_bytes_miss():

@@ -10,7 +10,7 @@ Source: LiteRT:tflite/kernels/{rfft2d,hadamard_rotation}.cc, internal/{spectrogr
 from libc.math cimport cos, log, log1p, sin, sqrt
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.fourier cimport LANES, next_reversed, transform_lanes
 from tflm_cy.arithmetic.machine cimport AARCH64
@@ -243,23 +243,29 @@ cdef inline void transform_columns(const Plane* p, ptrdiff_t first, int count, i
             y[2 * (i * bins + j) + 1] = <float>-im
 
 
-cdef inline void squared_spectrum(const float* x, ptrdiff_t stride, const double* window, ptrdiff_t length, ptrdiff_t n, const double* turns,
-                                  double* points, bint squared, float* y) noexcept nogil:
-    """n / 2 + 1 squared magnitudes of a window, or their roots. points: room for n complex numbers."""
-    cdef ptrdiff_t i
+cdef inline void squared_spectra(
+    const float* x, ptrdiff_t stride, ptrdiff_t hop, ptrdiff_t windows, int lanes, const double* window, ptrdiff_t length, ptrdiff_t n,
+    const double* turns, double* points, bint squared, float* y,
+) noexcept nogil:
+    """n / 2 + 1 squared magnitudes of each of at most `lanes` windows (LANES or 1), or their roots. points: room for n complex numbers a lane."""
+    cdef double* turned = points + n * lanes
+    cdef ptrdiff_t i, l
     cdef int64_t at = 0
     cdef double re, im
     cdef float power
+    memset(points, 0, 2 * n * lanes * sizeof(double))
     for i in range(n):
-        points[at] = <double>x[i * stride] * window[i] if i < length else 0.0
-        points[n + at] = 0.0
+        for l in range(windows if i < length else 0):
+            points[at * lanes + l] = <double>x[l * hop + i * stride] * window[i]
         at = next_reversed(at, n)
-    transform_lanes(points, points + n, n, turns, 1, 1)
-    for i in range(n // 2 + 1):
-        re = points[i]
-        im = 0.0 if i == 0 or 2 * i == n else points[n + i]
-        power = <float>(re * re + im * im)
-        y[i] = power if squared else <float>sqrt(<double>power)
+    transform_lanes(points, turned, n, turns, 1, lanes)
+    for l in range(windows):
+        for i in range(n // 2 + 1):
+            re = points[i * lanes + l]
+            im = 0.0 if i == 0 or 2 * i == n else turned[i * lanes + l]
+            power = <float>(re * re + im * im)
+            y[i] = power if squared else <float>sqrt(<double>power)
+        y += n // 2 + 1
 
 
 cdef inline double mel(double frequency) noexcept nogil:

@@ -74,6 +74,32 @@ cdef inline bint any_overlaps(const Box* a, const float* sides, int64_t n, int32
     return found != 0
 
 
+cdef inline bint lower_score(
+    const Box* a, const float* sides, int64_t n, int32_t first, int32_t end, float most, float least_score, float scale, float* score,
+) noexcept nogil:
+    """By what overlaps, until it is too low; True: something overlaps too much. What does not overlap changes nothing, and most boxes do not."""
+    cdef float[TOGETHER] shared
+    cdef bint may_skip = most > 0 and scale * 0 == 0
+    cdef int32_t at, j
+    cdef int32_t touches
+    while end > first:
+        at = max(first, end - TOGETHER)
+        touches = 0
+        for j in range(at, end):
+            shared[j - at] = overlap(a, sides, n, j)
+            touches |= shared[j - at] != 0
+        for j in range(end - at - 1, -1 if touches != 0 or not may_skip else end - at - 1, -1):
+            if may_skip and shared[j] == 0:
+                continue
+            if shared[j] >= most:
+                return True
+            score[0] = score[0] * expf(scale * shared[j] * shared[j])
+            if score[0] <= least_score:
+                return False
+        end = at
+    return False
+
+
 cdef inline void sift_up(Candidate* heap, int32_t hole, Candidate value) noexcept nogil:
     cdef int32_t parent = (hole - 1) // 2
     while hole > 0 and heap[parent].score < value.score:
@@ -113,9 +139,8 @@ cdef inline int32_t choose(
     """How many boxes were chosen; heap has room for n, sides for 5 n, chosen (and chosen_scores, which may be NULL) for `most`."""
     cdef int32_t waiting = 0
     cdef int32_t found = 0
-    cdef int32_t i, j
+    cdef int32_t i
     cdef float scale = <float>(-0.5 / <double>sigma) if sigma > 0 else <float>0
-    cdef float shared
     cdef Candidate next
     cdef Box box
     cdef float score
@@ -133,15 +158,10 @@ cdef inline int32_t choose(
         waiting -= 1
         score = next.score
         box = box_at(boxes + 4 * <int64_t>next.index)
-        suppressed = not sigma > 0 and any_overlaps(&box, sides, n, next.compared, found, most_overlap)
-        for j in range(found - 1, next.compared - 1 if sigma > 0 else found - 1, -1):
-            shared = overlap(&box, sides, n, j)
-            if shared >= most_overlap:
-                suppressed = True
-                break
-            next.score = next.score * expf(scale * shared * shared)
-            if next.score <= least_score:
-                break
+        if sigma > 0:
+            suppressed = lower_score(&box, sides, n, next.compared, found, most_overlap, least_score, scale, &next.score)
+        else:
+            suppressed = any_overlaps(&box, sides, n, next.compared, found, most_overlap)
         next.compared = found
         if suppressed:
             continue

@@ -7,6 +7,7 @@ is not used of them is 0.
 Source: LiteRT:tflite/kernels/non_max_suppression.cc.
 """
 from libc.stdint cimport int32_t
+from libc.string cimport memset
 
 from tflm_cy.arithmetic.suppression cimport Candidate, choose
 from tflm_cy.graph.context cimport Context, Node, register
@@ -90,10 +91,9 @@ cdef int suppress(Context context, Node* node) noexcept nogil:
         (<const float*>context.input(node, OVERLAP).data)[0], (<const float*>context.input(node, LEAST).data)[0], sigma,
         <Candidate*>context.scratch(op.heap), <float*>context.scratch(op.sides), chosen, scores)
     (<int32_t*>context.output(node, node.output_count - 1).data)[0] = found
-    for i in range(found, limit):
-        chosen[i] = 0
-        if soft:
-            scores[i] = 0
+    memset(chosen + found, 0, (limit - found) * sizeof(int32_t))
+    if soft:
+        memset(scores + found, 0, (limit - found) * sizeof(float))
     return 0
 
 

@@ -21,6 +21,8 @@ from tflm_cy.graph.tensor cimport FLOAT32, Tensor, UINT8, count
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.flex_options cimport options_of
 from tflm_cy.ops.operand cimport adopt_type, operand, result
+from tflm_cy.simd.reductions cimport ReductionKernels
+from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
@@ -44,6 +46,7 @@ cdef struct Detection:
     int32_t sides                # float [5, n]: of the sorted boxes, top, left, bottom, right, area
     int32_t dropped              # int32 [n]
     int32_t merged               # Found [most + per_class] twice
+    const ReductionKernels* reductions
 
 cdef struct Found:
     float score
@@ -68,6 +71,7 @@ cdef int prepare(Context context, Node* node) except -1:
         if operand(context, node, i).type != encodings.type:
             raise ValueError("TFLite_Detection_PostProcess takes inputs of one type")
     op = <Detection*>context.persistent(sizeof(Detection))
+    op.reductions = &kernels().reductions
     op.boxes = <int32_t>n
     op.columns = scores.dims[2]
     op.most = number(options, "max_detections", 0)
@@ -241,10 +245,14 @@ cdef void write(Context context, const Node* node, const Detection* op, int64_t 
     (<float*>context.output(node, 2).data)[at] = scores[<int64_t>box * op.columns + op.columns - op.classes + label]
 
 
-cdef int32_t best_class(const float* row, int32_t classes) noexcept nogil:
+cdef int32_t best_class(const Detection* op, const float* row) noexcept nogil:
     """With NaN as ARG_MAX finds it, or 0 where TensorFlow reads beyond the row."""
-    cdef int32_t label = arg_row_f32(row, classes, True)
-    return label if label < classes else 0
+    cdef int32_t label
+    if op.reductions.arg_rows != NULL:
+        op.reductions.arg_rows(row, 1, op.classes, True, False, &label)
+    else:
+        label = arg_row_f32(row, op.classes, True)
+    return label if label < op.classes else 0
 
 
 cdef int32_t fast(Context context, const Node* node, const Detection* op) noexcept nogil:
@@ -256,14 +264,14 @@ cdef int32_t fast(Context context, const Node* node, const Detection* op) noexce
     cdef int32_t found, i, j, label, rank, before
     for i in range(op.boxes):
         row = scores + <int64_t>i * op.columns
-        best[i] = row[best_class(row, op.classes)] if op.categories == 1 else row[0]
+        best[i] = row[best_class(op, row)] if op.categories == 1 else row[0]
         for j in range(1, op.classes if op.categories > 1 else 1):
             best[i] = greater(best[i], row[j])
     found = suppress(context, op, best, op.most)
     for i in range(found):
         row = scores + <int64_t>chosen[i] * op.columns
         if op.categories == 1:
-            write(context, node, op, i, chosen[i], best_class(row, op.classes))
+            write(context, node, op, i, chosen[i], best_class(op, row))
             continue
         for label in range(op.classes):
             rank = 0

@@ -19,8 +19,8 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.fourier cimport LANES
 from tflm_cy.arithmetic.spectrum cimport (
-    MelBank, Plane, design_bank, fill_cosines, fill_turns, hadamard, mel_logarithms, rfft2d, rfft2d_narrow, rfft2d_single_rows,
-    squared_spectrum,
+    FEWEST_LANES, MelBank, Plane, design_bank, fill_cosines, fill_turns, hadamard, mel_logarithms, rfft2d, rfft2d_narrow, rfft2d_single_rows,
+    squared_spectra,
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT32, MAX_RANK, Tensor, bytes_of, count, count_range, is_constant, shape_of, type_name
@@ -33,6 +33,7 @@ from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:
     LONGEST = 1 << 24            # of a window or a transform
+    SIDE_BY_SIDE = 1 << 13       # points of transforms that are computed together
 
 cdef struct Spectrogram:
     int32_t window
@@ -42,6 +43,7 @@ cdef struct Spectrogram:
     bint squared
     double* shape                # Hann's
     double* turns
+    int32_t lanes                # windows that are transformed together
     int32_t points               # scratch
 
 cdef struct Cepstrum:
@@ -198,7 +200,8 @@ cdef int prepare_spectrogram(Context context, Node* node) except -1:
         s.shape[i] = 0.5 - 0.5 * cos((2.0 * 3.14159265358979323846 * i) / s.window)
     s.turns = <double*>context.persistent(s.length * sizeof(double))
     fill_turns(s.turns, s.length)
-    s.points = context.request_scratch(2 * <size_t>s.length * sizeof(double))
+    s.lanes = LANES if s.rows >= FEWEST_LANES and s.length <= SIDE_BY_SIDE else 1
+    s.points = context.request_scratch(2 * <size_t>s.length * s.lanes * sizeof(double))
     dims[0], dims[1], dims[2] = x.dims[1], s.rows, s.length // 2 + 1
     context.set_shape(y, 3, dims)
     node.data = s
@@ -211,12 +214,16 @@ cdef int spectrogram(Context context, Node* node) noexcept nogil:
     cdef const Tensor* x = context.input(node, 0)
     cdef float* y = <float*>context.output(node, 0).data
     cdef ptrdiff_t channels = x.dims[1]
-    cdef ptrdiff_t channel, row
+    cdef ptrdiff_t channel, row, windows
     for channel in range(channels):
-        for row in range(s.rows):
-            squared_spectrum(<const float*>x.data + row * s.stride * channels + channel, channels, s.shape, s.window, s.length, s.turns,
-                             <double*>context.scratch(s.points), s.squared, y)
-            y += s.length // 2 + 1
+        row = 0
+        while row < s.rows:
+            windows = min(<ptrdiff_t>s.rows - row, <ptrdiff_t>s.lanes)
+            squared_spectra(
+                <const float*>x.data + row * s.stride * channels + channel, channels, s.stride * channels, windows, s.lanes, s.shape,
+                s.window, s.length, s.turns, <double*>context.scratch(s.points), s.squared, y)
+            y += windows * (s.length // 2 + 1)
+            row += windows
     return 0
 
 

@@ -2,6 +2,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8, DepthwiseI8Kernels
 from tflm_cy.simd.requantize8 cimport may_raise, raised_by, stays_small
@@ -250,17 +251,13 @@ cdef void widen_row(const DepthwiseI8* d, const uint8_t* x, uint8_t* line) noexc
     """A row with each channel repeated for its outputs, or with room behind the channels."""
     cdef const ConvShape* g = &d.shape
     cdef ptrdiff_t multiplier = g.oc / g.ic
-    cdef ptrdiff_t pixel
     if multiplier > 1:
         if d.channels == g.oc:
             repeat_rows(x, 1, g.iw * g.ic, multiplier, line, 0)
         else:
             repeat_rows(x, g.iw, g.ic, multiplier, line, d.channels)
         return
-    for pixel in range(g.iw):
-        memcpy(line, x, g.ic)
-        x += g.ic
-        line += d.channels
+    copy_runs(<char*>line, d.channels, <const char*>x, g.ic, g.ic, g.iw)
 
 
 cdef const uint8_t* copy_upright(const DepthwiseI8* d, const uint8_t* x, uint8_t* line) noexcept nogil:
@@ -470,10 +467,10 @@ cdef void sum_period(const DepthwiseI8* d, Columns8* s, const uint8_t** rows, ui
 
 
 cdef void narrow_rows(const DepthwiseI8* d, const uint8_t* lines, ptrdiff_t line, int rows, uint8_t* y) noexcept nogil:
-    cdef ptrdiff_t row, pixel
+    cdef ptrdiff_t oc = d.shape.oc
+    cdef ptrdiff_t row
     for row in range(rows):
-        for pixel in range(d.shape.ow):
-            memcpy(y + (row * d.apart * d.shape.ow + pixel) * d.shape.oc, lines + row * line + pixel * d.channels, d.shape.oc)
+        copy_runs(<char*>y + row * d.apart * d.shape.ow * oc, oc, <const char*>lines + row * line, d.channels, oc, d.shape.ow)
 
 
 cdef void fill_depthwise_i8(DepthwiseI8Kernels* table) noexcept:

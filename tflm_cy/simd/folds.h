@@ -161,13 +161,20 @@ SIMD_INLINE int64_t rows_together(int64_t rows, int64_t bytes) {
   return together < rows ? together : rows;
 }
 
+enum { FEW_ROWS = 4, PIECE = 1024 };
 #define FOLD_COLUMNS(NAME, T, A, STEP, MOST, MORE) \
   FOLD_STRIPS(NAME, T, A, STEP, MOST) \
   FOLD_STRIPS(NAME, T, A, STEP, MORE) \
   FOLD_STRIPS(NAME, T, A, STEP, 16) \
   SIMD_INLINE void NAME##_block(const T *restrict x, int64_t rows, int64_t n, A *restrict a) { \
     const int64_t bytes = n * (int64_t)sizeof(T); \
-    if (bytes >= MOST) { \
+    if (bytes >= MOST && rows < FEW_ROWS) { /* one after the other, piece by piece: strips would take longer to begin and to end */ \
+      for (int64_t first = 0, end; first < n; first = end) { \
+        end = n - first < PIECE ? n : first + PIECE; \
+        for (int64_t r = 0; r < rows; r++) \
+          for (int64_t c = first; c < end; c++) a[c] = STEP(a[c], (A)x[r * n + c]); \
+      } \
+    } else if (bytes >= MOST) { \
       NAME##_strips_##MOST(x, rows, n, a); \
     } else if (bytes >= MORE) { \
       NAME##_strips_##MORE(x, rows, n, a); \

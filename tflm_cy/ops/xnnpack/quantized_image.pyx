@@ -198,7 +198,7 @@ cdef int resize_vector(Context context, Node* node) noexcept nogil:
 
 
 cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """Rows first, which are fewer: the two weights are exact in either order."""
+    """Rows first, of all columns or those that are looked at: the two weights are exact in either order."""
     cdef Resizing* r = <Resizing*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef const uint8_t* image
@@ -206,14 +206,21 @@ cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end
     cdef int32_t* line = <int32_t*>context.worker_scratch(r.line, 4 * line_values, worker)
     cdef int64_t row = first / r.out_width
     cdef uint8_t* y = <uint8_t*>context.output(node, 0).data + row * r.out_width * r.depth
-    cdef int64_t oy
+    cdef const uint8_t* above
+    cdef const uint8_t* below
+    cdef int64_t oy, ox, at
     cdef Rows rows
     while row * r.out_width < end:
         row = rows_at(r.out_height, row, (end + r.out_width - 1) / r.out_width, &rows)
         image = <const uint8_t*>x.data + rows.image * r.height * line_values
         for oy in range(rows.first, rows.end):
-            r.fast.blend_rows(
-                image + r.rows[oy].first * line_values, image + r.rows[oy].second * line_values, line_values, x.type == INT8, r.rows[oy].weight, line)
+            above, below = image + r.rows[oy].first * line_values, image + r.rows[oy].second * line_values
+            if 2 * r.out_width >= r.width:
+                r.fast.blend_rows(above, below, line_values, x.type == INT8, r.rows[oy].weight, line)
+            else:
+                for ox in range(2 * r.out_width):
+                    at = (r.columns[ox / 2].second if ox & 1 else r.columns[ox / 2].first) * r.depth
+                    r.fast.blend_rows(above + at, below + at, r.depth, x.type == INT8, r.rows[oy].weight, line + at)
             r.fast.blend_columns(line, <const int32_t*>r.columns, r.out_width, r.depth, x.type == INT8, y)
             y += r.out_width * r.depth
 
