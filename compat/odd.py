@@ -3,8 +3,9 @@
 "odd scale": of one case for each operator and type, each quantized tensor's scale in turn becomes 0, a denormal, tiny, huge, infinite, NaN,
 or itself times a power of two that leads multipliers over the ends of their range; then all tensors' scales do, and each zero point goes to
 the ends of its type. "lowest bytes": half of the bytes of constants and inputs are the lowest of their type. "odd booleans": of every case
-with booleans, and of patterns whose type becomes BOOL, the bytes of what is true are others than 1. "zero size": each dimension of each
-input in turn becomes 0 by a resize; then the case's own shapes return. Tensors are called by index (`t3`), inputs by position.
+with booleans, and of patterns whose type becomes BOOL, the bytes of what is true are others than 1. "zero size", "short side of 1": each
+dimension of each input in turn becomes 0, 1, 2 or 3 by a resize; then the case's own shapes return. Tensors are called by index (`t3`),
+inputs by position.
 
 TensorFlow decides which call raises and, where it runs, every byte.
 """
@@ -31,6 +32,7 @@ ENDLESS = (  # what TensorFlow's loops have no end with: a condition of an empty
     "WHILE/zero size",
     *(f"STABLEHLO_SCATTER/zero size {updates}" for updates in ("input 2", "all")),
 )
+SIDES = {0: "zero size", 1: "short side of 1", 2: "short side of 2", 3: "short side of 3"}
 ODD_BOOLEANS = "odd booleans"
 _ALL = ("0", "denormal", "1e-30", "1", "1e30", "largest")
 
@@ -165,18 +167,18 @@ def odd_boolean_cases(seed, invokes, ops, dtype):
                 yield found
 
 
-def zero_sizes(case):
-    """(what, feeds) with one dimension of one input 0 at first, as the case has it then."""
-    for i, array in enumerate(case.feeds[0] if case.feeds else ()):
-        for d in range(array.ndim):
-            if array.shape[d]:
-                empty = [a.take([], axis=d) if k == i else a for k, a in enumerate(case.feeds[0])]
-                yield f"zero size input {i} dim {d}", [empty, *case.feeds[1:]]
-    ranks = {a.ndim for a in case.feeds[0]} if case.feeds else set()
-    if len(ranks) == 1 and len(case.feeds[0]) > 1:
-        for d in range(ranks.pop()):
-            if all(a.shape[d] for a in case.feeds[0]):
-                yield f"zero size all dim {d}", [[a.take([], axis=d) for a in case.feeds[0]], *case.feeds[1:]]
+def short_sides(case):
+    """(what, feeds) with one dimension of one input, or of all, of no, one, two or three elements at first, as the case has it then."""
+    first = case.feeds[0] if case.feeds else []
+    ranks = {a.ndim for a in first}
+    places = [(f"input {i} dim {d}", [i], d) for i, array in enumerate(first) for d in range(array.ndim)]
+    if len(ranks) == 1 and len(first) > 1:
+        places += [(f"all dim {d}", range(len(first)), d) for d in range(ranks.pop())]
+    for where, inputs, d in places:
+        for size, what in SIDES.items():
+            if all(first[i].shape[d] > size for i in inputs):
+                feed = [a.take(range(size), axis=d) if i in inputs else a for i, a in enumerate(first)]
+                yield f"{what} {where}", [feed, *case.feeds[1:]]
 
 
 def odd_cases(seeds, invokes, ops=None, dtype=None, variant=None):
@@ -191,6 +193,6 @@ def odd_cases(seeds, invokes, ops=None, dtype=None, variant=None):
             lowest = lowest_bytes(case, np.random.default_rng(seed)) if (variant or "") in "lowest bytes" else None
             if lowest is not None:
                 yield lowest
-            for what, feeds in zero_sizes(case):
+            for what, feeds in short_sides(case):
                 if (variant or "") in what and not f"{kind.op}/{what}".startswith(ENDLESS):
                     yield Case(case.op, case.dtype, what, seed, case.model, feeds, case.text, None)

@@ -122,7 +122,8 @@ def fully_connected_blocks(d):
     """float16 scales for each block of a row. Rows that the optimized kernel does not pack have a scale of 0."""
     size = d.choice(16, 32, 64)
     depth = d.choice(7, 20) if d.variant == "blocks short" else size * d.width(2, 4)
-    batch, channels = d.between(1, 4), d.between(1, 3) if d.variant == "blocks short" else d.width(4, 12)
+    batch = d.choice(d.between(1, 4), d.between(5, 20))
+    channels = d.between(1, 3) if d.variant == "blocks short" else d.width(4, 12)
     model = Model()
     main = model.subgraph("main")
     blocks = max(1, depth // size)

@@ -1,4 +1,4 @@
-"""Cases with odd scales and empty inputs: one thing changed in each, names that find them again."""
+"""Cases with odd scales and inputs with empty or short sides: one thing changed in each, names that find them again."""
 
 import numpy as np
 
@@ -46,6 +46,15 @@ def test_a_zero_size_is_the_first_feed_s_only():
         first, second = ([a.shape for a in feed] for feed in case.feeds)
         assert 0 in first[0] and 0 not in second[0] and first[1:] == second[1:]
         assert np.prod(second[0]) > 0
+
+
+def test_a_short_side_keeps_the_first_elements():
+    cases = list(odd_cases([0], 2, ops=["SOFTMAX"], dtype="float32", variant="short side of 2"))
+    assert cases
+    for case in cases:
+        (first,), (second,) = case.feeds
+        d = int(case.variant.rpartition(" ")[2])
+        assert first.shape[d] == 2 < second.shape[d] and first.ndim == second.ndim
 
 
 def test_details_compare_by_key_and_kernels_tensors_are_left_out():

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import mmap
 import tracemalloc
 
 import numpy as np
@@ -123,7 +124,7 @@ def test_every_chunk_and_the_head_have_room_for_the_slack():
 def resident():
     """Bytes of this process that are in memory."""
     with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
+        return int(file.read().split()[1]) * mmap.PAGESIZE
 
 
 def test_what_a_large_chunk_has_not_used_is_given_back_and_the_rest_stays():

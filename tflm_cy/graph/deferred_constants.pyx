@@ -21,10 +21,10 @@ from tflm_cy.graph.allocator cimport SLACK
 from tflm_cy.memory.arena cimport KIND_OP_DATA
 from tflm_cy.memory.block cimport give_back as give_pages_back, new_block
 from tflm_cy.memory.growing_arena cimport GrowingArena
+from tflm_cy.platform.pages cimport page_size
 
 cdef enum:
     LEAST_EVICTED = 1 << 10          # bytes
-    SMALL_PAGE = 1 << 12
 
 cdef size_t MOST_VALUES = 1 << 24    # bytes of the first stretch of memory for values that may be evicted
 
@@ -230,7 +230,7 @@ cdef class DeferredConstants:
             if not self.side_by_side(next, last) if way < 0 else not self.side_by_side(last, next):
                 break
             last = next
-            if last.bytes >= SMALL_PAGE:
+            if last.bytes >= page_size():
                 break
             t = table[t].before if way < 0 else table[t].after
         return <char*>last.data if way < 0 else <char*>last.data + last.bytes

@@ -17,14 +17,13 @@ from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release,
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.stdint cimport uintptr_t
 
-from tflm_cy.platform.pages cimport forget_pages, map_pages, unmap_pages, want_huge_pages, want_small_pages
+from tflm_cy.platform.pages cimport forget_pages, map_pages, page_size, unmap_pages, want_huge_pages, want_small_pages
 
 cdef extern from "Python.h":
     int PyTraceMalloc_Track(unsigned int domain, uintptr_t pointer, size_t size)
     int PyTraceMalloc_Untrack(unsigned int domain, uintptr_t pointer)
 
 cdef size_t LARGEST = (<size_t> -1 >> 2) + 1
-cdef size_t SMALL_PAGE = 1 << 12
 cdef size_t HUGE_PAGE = 1 << 21
 cdef size_t SMALLEST_MAPPING = 1 << 17
 cdef size_t SMALLEST_HUGE = 1 << 23       # in pages of 2 MiB (where the system has them): what is read from end to end misses fewer of them
@@ -116,8 +115,9 @@ cdef void end_huge_pages(char* start, char* used, char* end) noexcept:
 
 cdef void give_back(char* start, char* end) noexcept nogil:
     """Whole pages within memory of one's own, of which nobody needs what they hold."""
-    start += -<uintptr_t> start & (SMALL_PAGE - 1)
-    end -= <uintptr_t> end & (SMALL_PAGE - 1)
+    cdef size_t page = page_size()
+    start += -<uintptr_t> start & (page - 1)
+    end -= <uintptr_t> end & (page - 1)
     if start < end:
         forget_pages(start, end - start)
 

@@ -130,8 +130,10 @@ cdef inline float value_at(const Tensor* x, int64_t i) noexcept nogil:
 
 
 cdef inline double scale_and_move(double x, double scale, double offset) noexcept nogil:
-    """On aarch64 with one rounding, and then of several NaN the offset's comes out."""
-    return fma(x, scale, offset) if AARCH64 else add_first_f64(mul_first_f64(x, scale), offset)
+    """On aarch64 with one rounding, and then of several NaN the offset's comes out, then the scale's."""
+    if not AARCH64:
+        return add_first_f64(mul_first_f64(x, scale), offset)
+    return scale if scale != scale and offset == offset else fma(x, scale, offset)
 
 
 cdef bint decode(Context context, const Node* node, const Detection* op, float* boxes) noexcept nogil:

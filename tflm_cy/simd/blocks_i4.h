@@ -10,8 +10,12 @@
 
 #include "simd.h"
 
-enum { TILE4 = 4 }; /* rows of values that meet a panel at once */
-#define UNROLL4 _Pragma("GCC unroll 4")
+#ifdef SIMD_DOTPROD
+enum { TILE4 = 8, FEW4 = 4 }; /* rows of values that meet a panel at once; where there are not so many */
+#else
+enum { TILE4 = 4, FEW4 = 4 };
+#endif
+#define UNROLL4 _Pragma("GCC unroll 8")
 
 typedef struct {
   const uint8_t *x;      /* signed; AVX2: each pair of values twice; AVX-512: values greater by 128 */
@@ -160,11 +164,16 @@ SIMD_INLINE void tile4(const int P, const Panel4 *t, const Row4 *rows, const uin
 #endif
 
 static __attribute__((noinline)) void tile4_rows(const Panel4 *t, const Row4 *rows, const uint8_t *w, float *y) { tile4(TILE4, t, rows, w, y); }
+static __attribute__((noinline)) void tile4_few(const Panel4 *t, const Row4 *rows, const uint8_t *w, float *y) { tile4(FEW4, t, rows, w, y); }
 static __attribute__((noinline)) void tile4_row(const Panel4 *t, const Row4 *rows, const uint8_t *w, float *y) { tile4(1, t, rows, w, y); }
 
 SIMD_INLINE void multiply_rows4(const Panel4 *t, const Row4 *rows, ptrdiff_t count, const uint8_t *w, float *y) {
   ptrdiff_t r = 0;
   for (; r + TILE4 <= count; r += TILE4) tile4_rows(t, rows + r, w, y + r * t->y_row);
+  if (FEW4 < TILE4 && r + FEW4 <= count) {
+    tile4_few(t, rows + r, w, y + r * t->y_row);
+    r += FEW4;
+  }
   for (; r < count; r++) tile4_row(t, rows + r, w, y + r * t->y_row);
 }
 

@@ -35,10 +35,16 @@ SIMD_INLINE void finish_row4(const Panel4 *t, const Row4 *row, const vf *acc, vf
 }
 
 #ifdef SIMD_DOTPROD
-enum { STEP4 = 8, BLOCK4 = 2 * STEP4, START_BYTES4 = 0 };
+enum { STEP4 = 8, BLOCK4 = 4 * STEP4, START_BYTES4 = 0 };
 
 SIMD_INLINE int8x16_t low_halves4(int8x16_t v) { return vshlq_n_s8(v, 4); }
 SIMD_INLINE int8x16_t high_halves4(int8x16_t v) { return vandq_s8(v, vdupq_n_s8(-16)); }
+/* All of a block's sums are in registers; the floats of that many rows are not. */
+#define KEEP_IN_MEMORY4(acc) \
+  if (P == TILE4) __asm__("" : "+m"(acc));
+/* It goes on by itself: a compiler would add one index to several pointers, for which there are no registers. */
+#define ONE_POINTER4(x) __asm__("" : "+r"(x))
+
 SIMD_INLINE vf scaled4(int32x4_t sum, vf scale, vf acc) { return vf_fma((vf)vcvtq_n_f32_s32(sum, 4), scale, acc); }
 
 #ifdef SIMD_I8MM
@@ -47,7 +53,11 @@ enum { PAIRED4 = 1 };
 static void spread_row4(const uint8_t *q, ptrdiff_t k, ptrdiff_t values, uint8_t *x, uint8_t *starts) {
   (void)values;
   (void)starts;
-  for (ptrdiff_t i = 0; i < k; i += 8) memcpy(x + 2 * i, q + i, 8);
+  for (ptrdiff_t i = 0; i < k; i += 16) {
+    const uint64x2_t v = vreinterpretq_u64_u8(vld1q_u8(q + i));
+    vst1_u8(x + 2 * i, vreinterpret_u8_u64(vget_low_u64(v)));
+    vst1_u8(x + 2 * i + 16, vreinterpret_u8_u64(vget_high_u64(v)));
+  }
 }
 #else
 enum { PAIRED4 = 0 };
@@ -139,13 +149,24 @@ SIMD_INLINE void tile4(const int P, const Panel4 *t, const Row4 *rows, const uin
 #endif
 
 #ifdef SIMD_I8MM
+/* Eight values of each two rows. */
+SIMD_INLINE void add_pairs4(const int P, const int8x16_t *x, const uint8_t *w, int32x4_t (*total)[QUADS4][2]) {
+  UNROLL4 for (int j = 0; j < QUADS4; j++) {
+    const int8x16_t v = vld1q_s8((const int8_t *)w + j * VB), first = low_halves4(v), second = high_halves4(v);
+    UNROLL4 for (int q = 0; q < P / 2; q++) {
+      total[q][j][0] = vmmlaq_s32(total[q][j][0], x[q], first);
+      total[q][j][1] = vmmlaq_s32(total[q][j][1], x[q], second);
+    }
+  }
+}
+
 /* Two rows, whose values lie eight by eight in turn, for each two columns: both columns of the first row, then those of the second. */
 SIMD_INLINE void tile4_pairs(const int P, const Panel4 *t, const Row4 *rows, const uint8_t *w, float *y) {
-  const vf low = vf_set1(t->low), high = vf_set1(t->high);
   vf acc[TILE4 / 2][QUADS4][2];
-  ptrdiff_t at = 0;
+  const int8_t *x[TILE4 / 2];
   UNROLL4 for (int q = 0; q < P / 2; q++) {
     vf a[QUADS4], b[QUADS4];
+    x[q] = (const int8_t *)rows[2 * q].x;
     first_sums4(t, rows + 2 * q, a);
     first_sums4(t, rows + 2 * q + 1, b);
     UNROLL4 for (int j = 0; j < QUADS4; j++) {
@@ -154,6 +175,7 @@ SIMD_INLINE void tile4_pairs(const int P, const Panel4 *t, const Row4 *rows, con
     }
   }
   for (ptrdiff_t block = 0; block < t->blocks; block++) {
+    KEEP_IN_MEMORY4(acc)
     const uint8_t *scales = w;
     int32x4_t total[TILE4 / 2][QUADS4][2];
     w += 4 * COLUMNS4;
@@ -161,18 +183,16 @@ SIMD_INLINE void tile4_pairs(const int P, const Panel4 *t, const Row4 *rows, con
       UNROLL4 for (int j = 0; j < QUADS4; j++) total[q][j][0] = total[q][j][1] = vdupq_n_s32(0);
     ptrdiff_t twos = t->steps / 2;
     do {
-      UNROLL4 for (int s = 0; s < 2; s++) {
-        int8x16_t x[TILE4 / 2];
-        UNROLL4 for (int q = 0; q < P / 2; q++) x[q] = vld1q_s8((const int8_t *)rows[2 * q].x + at + s * VB);
-        UNROLL4 for (int j = 0; j < QUADS4; j++, w += VB) {
-          const int8x16_t v = vld1q_s8((const int8_t *)w), first = low_halves4(v), second = high_halves4(v);
-          UNROLL4 for (int q = 0; q < P / 2; q++) {
-            total[q][j][0] = vmmlaq_s32(total[q][j][0], x[q], first);
-            total[q][j][1] = vmmlaq_s32(total[q][j][1], x[q], second);
-          }
-        }
+      int8x16_t first[TILE4 / 2], second[TILE4 / 2];
+      UNROLL4 for (int q = 0; q < P / 2; q++) {
+        first[q] = vld1q_s8(x[q]);
+        second[q] = vld1q_s8(x[q] + VB);
+        x[q] += 2 * VB;
+        ONE_POINTER4(x[q]);
       }
-      at += 4 * STEP4;
+      add_pairs4(P, first, w, total);
+      add_pairs4(P, second, w + QUADS4 * VB, total);
+      w += 2 * QUADS4 * VB;
     } while (--twos != 0);
     UNROLL4 for (int j = 0; j < QUADS4; j++) {
       const vb scale = vb_load(scales + j * VB);
@@ -182,6 +202,7 @@ SIMD_INLINE void tile4_pairs(const int P, const Panel4 *t, const Row4 *rows, con
       }
     }
   }
+  const vf low = vf_set1(t->low), high = vf_set1(t->high);
   UNROLL4 for (int q = 0; q < P / 2; q++) {
     vf a[QUADS4], b[QUADS4];
     UNROLL4 for (int j = 0; j < QUADS4; j++) {
@@ -193,27 +214,31 @@ SIMD_INLINE void tile4_pairs(const int P, const Panel4 *t, const Row4 *rows, con
   }
 }
 
-/* One row, beside zeros: of two columns' sums every other one counts. */
+/* Eight values of one row, beside zeros: of two columns' sums every other one counts. */
+SIMD_INLINE void add_eight4(const int8_t *x, const uint8_t *w, int32x4_t (*total)[2]) {
+  const int8x16_t eight = vcombine_s8(vld1_s8(x), vdup_n_s8(0));
+  UNROLL4 for (int j = 0; j < QUADS4; j++) {
+    const int8x16_t v = vld1q_s8((const int8_t *)w + j * VB);
+    total[j][0] = vmmlaq_s32(total[j][0], low_halves4(v), eight);
+    total[j][1] = vmmlaq_s32(total[j][1], high_halves4(v), eight);
+  }
+}
+
 SIMD_INLINE void tile4_alone(const Panel4 *t, const Row4 *row, const uint8_t *w, float *y) {
   const int8_t *x = (const int8_t *)row->x;
   vf acc[QUADS4];
   first_sums4(t, row, acc);
   for (ptrdiff_t block = 0; block < t->blocks; block++) {
     const float *scales = (const float *)w;
-    ptrdiff_t twos = t->steps / 2;
+    ptrdiff_t fours = t->steps >> 2;
     int32x4_t total[QUADS4][2];
     w += 4 * COLUMNS4;
     UNROLL4 for (int j = 0; j < QUADS4; j++) total[j][0] = total[j][1] = vdupq_n_s32(0);
     do {
-      UNROLL4 for (int s = 0; s < 2; s++, x += 2 * STEP4) {
-        const int8x16_t eight = vcombine_s8(vld1_s8(x), vdup_n_s8(0));
-        UNROLL4 for (int j = 0; j < QUADS4; j++, w += VB) {
-          const int8x16_t v = vld1q_s8((const int8_t *)w);
-          total[j][0] = vmmlaq_s32(total[j][0], low_halves4(v), eight);
-          total[j][1] = vmmlaq_s32(total[j][1], high_halves4(v), eight);
-        }
-      }
-    } while (--twos != 0);
+      UNROLL4 for (int s = 0; s < 4; s++) add_eight4(x + 2 * s * STEP4, w + s * QUADS4 * VB, total);
+      x += 8 * STEP4;
+      w += 4 * QUADS4 * VB;
+    } while (--fours != 0);
     UNROLL4 for (int j = 0; j < QUADS4; j++) acc[j] = scaled4(vuzp1q_s32(total[j][0], total[j][1]), vf_load(scales + j * VL), acc[j]);
   }
   finish_row4(t, row, acc, vf_set1(t->low), vf_set1(t->high), y);
@@ -224,8 +249,8 @@ SIMD_INLINE void tile4(const int P, const Panel4 *t, const Row4 *rows, const uin
   else tile4_alone(t, rows, w, y);
 }
 #elif defined(SIMD_DOTPROD)
-/* A step whose values are two lanes of a vector. */
-#define ADD_STEP4(LANE)                                                                                     \
+/* Sixteen values of each row, lane by lane. */
+#define ADD_LANES4(LANE)                                                                                    \
   UNROLL4 for (int j = 0; j < QUADS4; j++, w += VB) {                                                       \
     const int8x16_t v = vld1q_s8((const int8_t *)w), first = low_halves4(v), second = high_halves4(v);      \
     UNROLL4 for (int p = 0; p < P; p++) {                                                                   \
@@ -234,25 +259,45 @@ SIMD_INLINE void tile4(const int P, const Panel4 *t, const Row4 *rows, const uin
     }                                                                                                       \
   }
 
+SIMD_INLINE void add_sixteen4(const int P, const Row4 *rows, ptrdiff_t at, const uint8_t *w, int32x4_t (*total)[QUADS4]) {
+  int8x16_t x[TILE4];
+  UNROLL4 for (int p = 0; p < P; p++) x[p] = vld1q_s8((const int8_t *)rows[p].x + at);
+  ADD_LANES4(0)
+  ADD_LANES4(2)
+}
+
 SIMD_INLINE void tile4(const int P, const Panel4 *t, const Row4 *rows, const uint8_t *w, float *y) {
+  enum { VALUES = 2 * STEP4, BYTES = VALUES * COLUMNS4 / 2 };
   const vf low = vf_set1(t->low), high = vf_set1(t->high);
   vf acc[TILE4][QUADS4];
   ptrdiff_t at = 0;
   UNROLL4 for (int p = 0; p < P; p++) first_sums4(t, rows + p, acc[p]);
   for (ptrdiff_t block = 0; block < t->blocks; block++) {
+    KEEP_IN_MEMORY4(acc)
     const float *scales = (const float *)w;
     int32x4_t total[TILE4][QUADS4];
     w += 4 * COLUMNS4;
     UNROLL4 for (int p = 0; p < P; p++)
       UNROLL4 for (int j = 0; j < QUADS4; j++) total[p][j] = vdupq_n_s32(0);
-    ptrdiff_t twos = t->steps / 2;
-    do {
-      int8x16_t x[TILE4];
-      UNROLL4 for (int p = 0; p < P; p++) x[p] = vld1q_s8((const int8_t *)rows[p].x + at);
-      ADD_STEP4(0)
-      ADD_STEP4(2)
-      at += 2 * STEP4;
-    } while (--twos != 0);
+    if (P == 1) { /* no product waits for the one before */
+      ptrdiff_t fours = t->steps >> 2;
+      int32x4_t others[1][QUADS4];
+      UNROLL4 for (int j = 0; j < QUADS4; j++) others[0][j] = vdupq_n_s32(0);
+      do {
+        add_sixteen4(1, rows, at, w, total);
+        add_sixteen4(1, rows, at + VALUES, w + BYTES, others);
+        at += 2 * VALUES;
+        w += 2 * BYTES;
+      } while (--fours != 0);
+      UNROLL4 for (int j = 0; j < QUADS4; j++) total[0][j] = vaddq_s32(total[0][j], others[0][j]);
+    } else {
+      ptrdiff_t steps = t->steps;
+      do {
+        add_sixteen4(P, rows, at, w, total);
+        at += VALUES;
+        w += BYTES;
+      } while ((steps -= 2) > 0);
+    }
     UNROLL4 for (int p = 0; p < P; p++)
       UNROLL4 for (int j = 0; j < QUADS4; j++) acc[p][j] = scaled4(total[p][j], vf_load(scales + j * VL), acc[p][j]);
   }

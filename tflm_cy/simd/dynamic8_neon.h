@@ -6,22 +6,33 @@
 
 enum { ROWS_NEON8 = 0x100 }; /* Rows; others are packed, in groups of as many values as the last byte says */
 
+/* `vectors` is a constant. */
+SIMD_INLINE void add_to_range(const float *x, const int vectors, float32x4_t *lows, float32x4_t *highs) {
+  _Pragma("GCC unroll 4") for (int j = 0; j < vectors; j++) {
+    const float32x4_t v = vld1q_f32(x + 4 * j);
+    lows[j] = vminq_f32(lows[j], v);
+    highs[j] = vmaxq_f32(highs[j], v);
+  }
+}
+
 static Steps8 steps_of_row(const float *x, ptrdiff_t n, int rows) {
   const int packed = rows != ROWS_NEON8;
   const ptrdiff_t blocks = n - n % 8;
-  float32x4_t lows = vdupq_n_f32(INFINITY), highs = vdupq_n_f32(-INFINITY), more_lows = lows, more_highs = highs;
+  float32x4_t lows[4], highs[4];
   Steps8 s;
   float low, high, zero;
   ptrdiff_t i = 0;
-  for (; i < blocks; i += 8) {
-    const float32x4_t a = vld1q_f32(x + i), b = vld1q_f32(x + i + 4);
-    lows = vminq_f32(lows, a);
-    highs = vmaxq_f32(highs, a);
-    more_lows = vminq_f32(more_lows, b);
-    more_highs = vmaxq_f32(more_highs, b);
+  _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) {
+    lows[j] = vdupq_n_f32(INFINITY);
+    highs[j] = vdupq_n_f32(-INFINITY);
   }
-  low = vminvq_f32(vminq_f32(lows, more_lows));
-  high = vmaxvq_f32(vmaxq_f32(highs, more_highs));
+  for (; i + 16 <= blocks; i += 16) add_to_range(x + i, 4, lows, highs);
+  if (i < blocks) {
+    add_to_range(x + i, 2, lows, highs);
+    i += 8;
+  }
+  low = vminvq_f32(vminq_f32(vminq_f32(lows[0], lows[1]), vminq_f32(lows[2], lows[3])));
+  high = vmaxvq_f32(vmaxq_f32(vmaxq_f32(highs[0], highs[1]), vmaxq_f32(highs[2], highs[3])));
   for (; i < n; i++) {
     if (packed || x[i] == x[i]) {
       low = packed || low == low ? fminf(low, x[i]) : low;
@@ -41,10 +52,25 @@ static Steps8 steps_of_row(const float *x, ptrdiff_t n, int rows) {
   return s;
 }
 
-/* Four values, as int16. */
-SIMD_INLINE int16x4_t words_of_values(float32x4_t x, const Steps8 *s) {
-  const float32x4_t v = vmulq_n_f32(x, s->scale);
-  return vqmovn_s32(s->rows == ROWS_NEON8 ? vcvtnq_s32_f32(v) : vcvtaq_s32_f32(v));
+/* Eight values; `packed` is a constant. */
+SIMD_INLINE int8x8_t bytes_of_values(const float *x, const int packed, float scale, int16x8_t zero) {
+  const float32x4_t a = vmulq_n_f32(vld1q_f32(x), scale), b = vmulq_n_f32(vld1q_f32(x + 4), scale);
+  const int16x4_t low = vqmovn_s32(packed ? vcvtaq_s32_f32(a) : vcvtnq_s32_f32(a));
+  const int16x8_t words = vqmovn_high_s32(low, packed ? vcvtaq_s32_f32(b) : vcvtnq_s32_f32(b));
+  return vqmovn_s16(packed ? vaddq_s16(words, zero) : vqaddq_s16(words, zero));
+}
+
+/* As many of n values as there are whole vectors; how many that are. */
+SIMD_INLINE ptrdiff_t quantize_vectors(const float *x, ptrdiff_t n, const int packed, const Steps8 *s, uint8x8_t flip, uint8_t *y) {
+  const int16x8_t zero = vdupq_n_s16((int16_t)s->zero_point);
+  const float scale = s->scale;
+  ptrdiff_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const int8x8_t low = bytes_of_values(x + i, packed, scale, zero), high = bytes_of_values(x + i + 8, packed, scale, zero);
+    vst1q_u8(y + i, veorq_u8(vcombine_u8(vreinterpret_u8_s8(low), vreinterpret_u8_s8(high)), vcombine_u8(flip, flip)));
+  }
+  for (; i + 8 <= n; i += 8) vst1_u8(y + i, veor_u8(vreinterpret_u8_s8(bytes_of_values(x + i, packed, scale, zero)), flip));
+  return i;
 }
 
 static int32_t byte_of_value(float x, const Steps8 *s) {
@@ -57,21 +83,21 @@ static int32_t byte_of_value(float x, const Steps8 *s) {
 
 /* Unsigned: the int8 value plus 128. */
 static void quantize_bytes(const float *x, ptrdiff_t n, const Steps8 *s, int is_signed, uint8_t *y) {
-  const int packed = s->rows != ROWS_NEON8;
-  const int16x8_t zero = vdupq_n_s16((int16_t)s->zero_point);
   const uint8x8_t flip = vdup_n_u8(is_signed ? 0 : 128);
-  const ptrdiff_t whole = packed ? n - n % (s->rows & 0xFF) : n;
-  ptrdiff_t i = 0;
-  for (; i + 8 <= whole; i += 8) {
-    const int16x8_t q = vcombine_s16(words_of_values(vld1q_f32(x + i), s), words_of_values(vld1q_f32(x + i + 4), s));
-    const int8x8_t bytes = vqmovn_s16(packed ? vaddq_s16(q, zero) : vqaddq_s16(q, zero));
-    vst1_u8(y + i, veor_u8(vreinterpret_u8_s8(bytes), flip));
-  }
-  if (packed && i + 4 <= whole) {
-    const int16x4_t q = vadd_s16(words_of_values(vld1q_f32(x + i), s), vget_low_s16(zero));
-    const uint8x8_t bytes = veor_u8(vreinterpret_u8_s8(vqmovn_s16(vcombine_s16(q, q))), flip);
-    for (int j = 0; j < 4; j++) y[i + j] = ((const uint8_t *)&bytes)[j];
-    i += 4;
+  ptrdiff_t i;
+  if (s->rows == ROWS_NEON8) {
+    i = quantize_vectors(x, n, 0, s, flip, y);
+  } else {
+    const ptrdiff_t whole = n - n % (s->rows & 0xFF);
+    i = quantize_vectors(x, whole, 1, s, flip, y);
+    if (i + 4 <= whole) {
+      float four[8] = {0};
+      uint8x8_t bytes;
+      memcpy(four, x + i, 4 * sizeof(float));
+      bytes = veor_u8(vreinterpret_u8_s8(bytes_of_values(four, 1, s->scale, vdupq_n_s16((int16_t)s->zero_point))), flip);
+      memcpy(y + i, &bytes, 4);
+      i += 4;
+    }
   }
   for (; i < n; i++) y[i] = (uint8_t)(byte_of_value(x[i], s) ^ (is_signed ? 0 : 128));
 }
