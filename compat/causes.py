@@ -160,6 +160,19 @@ def makes_of_nothing(*operators):
     return holds
 
 
+def merges_an_extremum(case):
+    """A MAXIMUM or MINIMUM with a constant stands behind a window, or behind another one that does.
+
+    The clamp that XNNPACK makes of it becomes the window's (src/subgraph.c), whose paddings are spoiled."""
+    clamped = set()
+    for model, _, node in _nodes(case, *WINDOWS, "MAXIMUM", "MINIMUM"):
+        if operator_name(model, node) in WINDOWS:
+            clamped.update(map(int, node["outputs"]))
+        elif clamped.intersection(map(int, node["inputs"])):
+            return True
+    return False
+
+
 def has_no_images(case):
     """A window moves over no images, at the file's shapes or at one that is fed.
 

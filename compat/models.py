@@ -5,9 +5,10 @@ range, wider ones as small non-negative numbers (they tend to be indices, shapes
 random. `model_hints.json` says what a model needs beyond that: file name pattern -> {"why": ..., "inputs": {position:
 hint}} with
 
-    {"shape": [1, 1280]}         resize the input to this
+    {"shape": [1, 1280]}         resize the input to this, after an allocation at the file's shape
     {"like_output": 0}           feed the declared shape of that output (a shape tensor, as of TRANSPOSE_CONV)
     {"low": 0, "high": 4}        draw from low to high
+    {"special": true}            NaN, infinities and numbers near the ends of float32 among the values
 """
 
 import json
@@ -20,6 +21,7 @@ import numpy as np
 from .builder import read_model
 from .builder.schema import ENUMS
 from .case import Case
+from .cases.special_values import scattered
 from .verdict import UsageError
 
 HINTS = json.loads((Path(__file__).parent / "model_hints.json").read_text())
@@ -66,7 +68,8 @@ def model_cases(folders, seeds, invokes=3, part=""):
             ]
             dtype = "+".join(dict.fromkeys(_TYPES.get(t["type"], "?") for t in inputs)) or "none"
             folder, _, file = name.rpartition("/")
-            yield Case(folder or ".", dtype, file, seed, path, feeds)
+            before = [] if any("shape" in hint for hint in hints.values()) else None
+            yield Case(folder or ".", dtype, file, seed, path, feeds, before=before)
 
 
 def _interface(path):
@@ -99,7 +102,8 @@ def _draw(rng, tensor, hint, outputs, seed):
         if "low" in hint:
             return rng.uniform(hint["low"], hint["high"], shape).astype(dtype)
         spread = [rng.standard_normal(shape), rng.random(shape), rng.uniform(-1, 1, shape)]
-        return spread[seed % 3].astype("float32" if dtype == "bfloat16" else dtype)
+        values = spread[seed % 3].astype("float32" if dtype == "bfloat16" else dtype)
+        return scattered(rng, values) if hint.get("special") else values
     if dtype in ("int4", "int2", "uint4"):
         return rng.integers(-8, 8, shape).astype(np.int8)
     low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if np.dtype(dtype).itemsize <= 2 else (0, 9)

@@ -7,6 +7,7 @@ from .causes import (
     has_few_dilations,
     has_more_than_six_dimensions,
     indexes_another_rank,
+    merges_an_extremum,
     overwrites_what_is_read_again,
     transforms_signs,
     unpacks_constants,
@@ -56,6 +57,13 @@ REFUSED_PROGRAMS = (
         "invoke ?, output ?: *",
         "a value that is read again keeps its memory; TensorFlow's plan lets ADD, SUB, MUL and DIV of one of its views write there",
         cause=overwrites_what_is_read_again,
+    ),
+    Deviation(
+        "GRAPH/*, program, *#*",
+        "raised RuntimeError in allocate_tensors: Node number * (TfLiteXNNPackDelegate) failed to prepare.*  <>  ok",
+        "MAXIMUM or MINIMUM with a constant behind a convolution or pooling runs; TensorFlow's delegate spoils the padding",
+        DEFAULT,
+        cause=merges_an_extremum,
     ),
     Deviation(
         "DILATE/*, program, *#*",

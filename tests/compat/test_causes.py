@@ -11,12 +11,14 @@ from compat.causes import (
     has_more_than_six_dimensions,
     lacks_room_for_sums,
     makes_of_nothing,
+    merges_an_extremum,
     multiplies_nothing,
     overwrites_what_is_read_again,
     transforms_signs,
     unpacks_constants,
 )
 from compat.deviation import Deviation
+from compat.placeholders import called
 
 
 def reduced(op, held, fed, axes, kept=None, dtype="int8"):
@@ -135,3 +137,31 @@ def test_an_output_that_differs_is_computed_by_an_operator():
     entry = Deviation("*", "invoke ?, output ?: *", "", computed_by="COS")
     assert entry.fits("GRAPH/float32/by hand#0", "invoke 0, output 1: 3 <> 4", "AUTO", case)
     assert not entry.fits("GRAPH/float32/by hand#0", "invoke 0, output 0: 3 <> 4", "AUTO", case)
+
+
+def test_a_node_that_is_refused_is_computed_by_an_operator():
+    x, a, b = (Tensor([2, 8], "float32") for _ in range(3))
+    case = graph_of(("SIN", [x], a, {}), ("COS", [a], b, {}), inputs=[x], outputs=[b])
+    entry = Deviation("*", "ok  <>  raised *", "", computed_by="SIN")
+    refused = "ok  <>  raised RuntimeError in allocate_tensors: no. Node number {} failed to prepare."
+    taken = "ok  <>  raised RuntimeError in invoke: no. Node number 2 (TfLiteXNNPackDelegate) failed to invoke. It runs COS (node {})."
+    for text in (refused.format("{} (COS)"), taken):
+        assert entry.fits("GRAPH/float32/by hand#0", text.format(1), "AUTO", case)
+        assert not entry.fits("GRAPH/float32/by hand#0", text.format(0), "AUTO", case)
+
+
+@pytest.mark.parametrize("kept, wanted", [([5, 1, 3], True), ([1, 1, 3], False)])
+def test_a_cause_is_looked_for_in_the_branch(kept, wanted):
+    case = reduced("SUM", [5, 4, 3], [5, 4, 3], [1], kept)
+    entry = Deviation("*", "*", "", cause=lacks_room_for_sums)
+    assert not entry.fits(case.id, "invoke 0, output 0: 1 <> 2", "AUTO", case)
+    assert entry.fits(case.id, "invoke 0, output 0: 1 <> 2", "AUTO", called(case, "IF")) == wanted
+
+
+@pytest.mark.parametrize("window, wanted", [("AVERAGE_POOL_2D", True), ("L2_POOL_2D", False)])
+def test_an_extremum_behind_a_window(window, wanted):
+    x, a, b, c = (Tensor([1, 2, 2, 1], "float32") for _ in range(4))
+    one = Tensor.constant(np.ones(1, np.float32))
+    pool = (window, [x], a, {"filter_height": 1, "filter_width": 1, "stride_h": 1, "stride_w": 1})
+    case = graph_of(pool, ("RELU", [x], b, {}), ("MINIMUM", [a, one], c, {}), inputs=[x], outputs=[b, c])
+    assert merges_an_extremum(case) == wanted

@@ -225,6 +225,20 @@ HAZARDS = {
 }
 
 
+def test_a_filter_of_another_type_is_refused_though_nobody_reads_its_node():
+    """TensorFlow's delegate takes the node and cannot create it."""
+    size, filters = np.int32([1, 2, 2, 1]), np.ones([1, 1, 1, 1], np.uint8)
+    x, y = f32(1, 2, 2, 1), f32(1, 2, 2, 1)
+    model = Model()
+    main = model.subgraph("main")
+    main.op(
+        "TRANSPOSE_CONV", [Tensor.constant(size), Tensor.constant(filters, scale=0.5), x], [y], stride_w=1, stride_h=1
+    )
+    main.inputs, main.outputs = [x], []
+    with pytest.raises(RuntimeError, match="different types"):
+        allocated(model)
+
+
 def test_the_page_lists_what_is_tested():
     page = (Path(__file__).parents[2] / "docs/deviations.md").read_text()
     table = page.split("## Where TensorFlow's default mode is dangerous")[1].split("\n\n")[1]

@@ -149,3 +149,27 @@ def test_what_is_shaped_while_invoking_keeps_its_value_until_it_is_computed_agai
     feed(interpreter, np.array([False, True]), np.array([2], np.int32))
     interpreter.invoke()
     assert interpreter.get_tensor(place).tolist() == [[1]]
+
+
+def test_what_a_failed_run_has_not_come_to_shows_no_other_tensor():
+    """RESHAPE to a shape that is fed -> ABS -> GATHER -> NEG of ABS; a run whose index is outside, at another shape than the run before."""
+    model = Model()
+    main = model.subgraph("main")
+    x, shape, index = Tensor([6], "float32"), Tensor([2], "int32"), Tensor([2], "int32")
+    reshaped, y, rows, z = (Tensor([2, 3], "float32") for _ in range(4))
+    main.op("RESHAPE", [x, shape], [reshaped])
+    main.op("ABS", [reshaped], [y])
+    main.op("GATHER", [y, index], [rows], axis=0)
+    main.op("NEG", [y], [z])
+    main.inputs, main.outputs = [x, shape, index], [z, rows, y]
+    interpreter = Interpreter(model_content=model.to_bytes(), experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    interpreter.allocate_tensors()
+    values = np.arange(1, 7, dtype=np.float32)
+    feed(interpreter, values, np.array([3, 2], np.int32), np.array([0, 1], np.int32))
+    interpreter.invoke()
+    feed(interpreter, values, np.array([6, 1], np.int32), np.array([0, 9], np.int32))
+    with pytest.raises(RuntimeError, match="index"):
+        interpreter.invoke()
+    z, rows, y = (interpreter.get_tensor(d["index"]) for d in interpreter.get_output_details())
+    assert y.tolist() == values.reshape(6, 1).tolist()
+    assert z.shape == (6, 1) and not z.any() and rows.shape == (2, 1) and not rows[1:].any()

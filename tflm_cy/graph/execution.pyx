@@ -11,6 +11,7 @@ from tflm_cy.graph.context cimport INVOKE, Node
 from tflm_cy.platform.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.dynamic_stages cimport new_stages
 from tflm_cy.graph.passes.tiling cimport engage_workers
+from tflm_cy.graph.tensor cimport PLANNED, Tensor
 from tflm_cy.graph.tile_executor cimport run_group
 from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.platform.clock cimport nanoseconds
@@ -55,16 +56,20 @@ cdef class Execution:
         cdef int step = 0
         cdef int end = self.static_end
         cdef int status
+        cdef bint anew = False           # the stage is prepared in this run
         while True:
             if self.clock == NULL:
                 status = run_steps(context, graph, step, end, self.shared.engaged, &self.failed_step)
             else:
                 status = run_timed_steps(context, graph, step, end, self.shared.engaged, &self.failed_step, self.clock)
+            if status != 0 and anew:
+                clear_unwritten(graph, self.failed_step, end)
             if status != 0 or end == graph.step_count:
                 return status
             step = end
             end = self.stages.prepared_end(step) if self.staged else 0
-            if end == 0:
+            anew = end == 0
+            if anew:
                 end = self.next_stage(context, step)
             if end < 0:
                 return -1
@@ -98,6 +103,20 @@ cdef class Execution:
             self.failure = error
             return -1
         return status
+
+
+cdef void clear_unwritten(const Graph* graph, int first, int end) noexcept nogil:
+    """Outputs of the graph that no step of a new stage has come to are 0: what lies there was another tensor's."""
+    cdef const Node* node
+    cdef const Tensor* tensor
+    cdef int step, i, t
+    for step in range(first, end):
+        node = graph.steps[step].node
+        for i in range(node.output_count):
+            t = node.outputs[i]
+            tensor = &graph.tensors[t] if t >= 0 and graph.last_use[t] == graph.step_count else NULL
+            if tensor != NULL and tensor.allocation == PLANNED and tensor.data != NULL:
+                memset(tensor.data, 0, tensor.bytes)
 
 
 cdef int run_steps(Context context, const Graph* graph, int first, int end, bint engaged, int* failed) noexcept nogil:

@@ -46,6 +46,8 @@ cdef str matrix_defect(Support support, const Node* node, int x, int y):
         bias = type_of(support, node.inputs[k])
     if x_type != type_of(support, y) and (x_type == FP32 or x_type == QINT8 or x_type == QUINT8):
         return "input and output have different types"
+    if (x_type == QUINT8) != (w_type == QUINT8):       # of a TRANSPOSE_CONV: the others' filters have the right type, or are not taken
+        return "input and filter have different types"
     if x_type == FP32:
         if bias != NO_DATATYPE and bias != (w_type if w_type == FP16 else FP32):
             return "the bias has another type than the sums"
