@@ -44,14 +44,11 @@ cdef extern from *:
       tflm_cy_eight a, b, c, d, e, f;
       for (int64_t i = 0; i < n; i += 8) {
         TFLM_CY_LOAD(a, x + i);
-        found |= a != a;
         TFLM_CY_STEP(a, ones, 1, 0, 3, 2, 5, 4, 7, 6);
         TFLM_CY_STEP(a, twos, 2, 3, 0, 1, 6, 7, 4, 5);
         TFLM_CY_STEP(a, fours, 4, 5, 6, 7, 0, 1, 2, 3);
         TFLM_CY_STORE(y + i, a);
       }
-      memcpy(bits, &found, sizeof bits);
-      *has_nan = (bits[0] | bits[1] | bits[2] | bits[3]) != 0;
       for (; 4 * half <= n; half *= 4)
         for (int64_t i = 0; i < n; i += 4 * half)
           for (int64_t j = i; j < i + half; j += 8) {
@@ -77,8 +74,11 @@ cdef extern from *:
       for (int64_t i = 0; i < n; i += 8) {
         TFLM_CY_LOAD(a, y + i);
         a *= factor;
+        found |= a != a;
         TFLM_CY_STORE(y + i, a);
       }
+      memcpy(bits, &found, sizeof bits);
+      *has_nan = (bits[0] | bits[1] | bits[2] | bits[3]) != 0;
     })
     """
     void hadamard_without_nan "tflm_cy_hadamard"(const float* x, float* y, int64_t n, float factor, int* has_nan) noexcept nogil
@@ -357,7 +357,7 @@ cdef inline void ordered_butterflies(float* x, ptrdiff_t half, ptrdiff_t at, ptr
 
 
 cdef inline void hadamard(const float* x, float* y, ptrdiff_t n) noexcept nogil:
-    """n is a power of two. Which of two NaN comes out need only be asked where the run has one."""
+    """n is a power of two. Where a NaN comes out, as one is in the run or infinities meet, it is asked which: signs are turned above."""
     cdef float factor = <float>(1.0 / sqrt(<double>n))
     cdef ptrdiff_t half = 1
     cdef ptrdiff_t i
