@@ -47,7 +47,7 @@ def _parser():
         "--modes", type=_modes, default=("BUILTIN_REF",), help="op resolvers, or all that differ (default BUILTIN_REF)"
     )
     p.add_argument("--against", type=lambda text: tuple(text.split(",")), help="sides; default: all that are installed")
-    p.add_argument("--threads", type=_threads, default=(1,), help="num_threads, several for latency: 1,2 (default 1)")
+    p.add_argument("--threads", type=_counts, default=(1,), help="num_threads, several for latency: 1,2 (default 1)")
     p.add_argument("--quick", action="store_true", help="few pairs and runs: a look, not a measurement")
     p.add_argument("--pairs", type=int, help="pairs of bursts per model and mode (default 150, quick 30)")
     p.add_argument("--seconds", type=float, help="budget per model, mode and section (default 20, quick 1)")
@@ -95,7 +95,7 @@ def _numbers(text):
     return numbers
 
 
-def _threads(text):
+def _counts(text):
     numbers = _numbers(text)
     if min(numbers) < 1:
         raise argparse.ArgumentTypeError("must be at least 1")

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Settings:
-    """`seconds` bounds one model in one section and mode, and half of it more where several threads are compared with one; `cpu` is what
-    the measuring process is pinned to, or None."""
+    """`seconds` bounds one model in one section and mode, and half of it more where several threads are compared with one, or several
+    images (`beside_one_image`); `cpu` is what the measuring process is pinned to, or None."""
 
     pairs: int = 150
     burst: float = 0.002
@@ -17,6 +17,7 @@ class Settings:
     fresh: int = 3
     threads: int = 1
     cpu: int | None = None
+    beside_one_image: bool = False
 
     @classmethod
     def chosen(cls, quick=False, threads=1, **given):

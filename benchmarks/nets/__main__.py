@@ -4,7 +4,7 @@ python -m benchmarks.nets DIR                                  # makes what is m
 python -m benchmarks.nets DIR --threads 1,2 --check --json nets.json
 python -m benchmarks.nets DIR --family lstm,gru --kinds float32,dynamic --modes all
 python -m benchmarks.nets DIR --seed 7                         # other widths, other weights
-python -m benchmarks.nets DIR --batches 1,8,32 --check         # inputs of several images: does the time per image grow?
+python -m benchmarks.nets DIR --batches 8,32 --check           # inputs of several images: does the time per image grow?
 python -m benchmarks.nets DIR --make                           # the files alone
 python -m benchmarks.nets DIR --show nets.json                 # the tables and bars of a kept run
 
@@ -22,7 +22,7 @@ import numpy as np
 from compat.verdict import judge, say
 
 from .. import machine
-from ..__main__ import _choice, _find_sides, _modes, _threads
+from ..__main__ import _choice, _counts, _find_sides, _modes
 from ..bars import MISSED, TILES
 from ..models import find_cases
 from ..run import INTERRUPTED, Run, collect
@@ -53,12 +53,10 @@ def _parser():
     p.add_argument(
         "--against", type=lambda text: tuple(text.split(",")), default=("tensorflow",), help="sides (tensorflow)"
     )
-    p.add_argument(
-        "--threads", type=_threads, default=(1,), help="num_threads, several separated by commas (default 1)"
-    )
+    p.add_argument("--threads", type=_counts, default=(1,), help="num_threads, several separated by commas (default 1)")
     p.add_argument(
         "--batches",
-        type=_threads,
+        type=_counts,
         default=(1,),
         help="images per invoke, several separated by commas (default 1): nets whose inputs take them, resized",
     )
@@ -94,10 +92,10 @@ def of_batch(case, images):
 def measure(args, theirs, settings):
     """Rows of `latency`, each with its net's name, family, kind and batch; whether the run came to its end."""
     found = {case.model.name: (case, family, kind) for case, family, kind in _cases(args)}
-    asked = (args.modes, theirs, ("latency",), settings, args.timeout)
     rows = []
     for images in args.batches:
         cases = [of_batch(case, images) for case, *_ in found.values()]
+        asked = (args.modes, theirs, ("latency",), replace(settings, beside_one_image=images > 1), args.timeout)
         run = Run([case for case in cases if case is not None], *asked, threads=args.threads)
         results, complete = collect(run, ("latency",))
         for row in results["latency"]:

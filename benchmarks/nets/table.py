@@ -4,6 +4,7 @@ from tflm_cy.report import duration, text_table
 
 from ..means import means, times_ratio
 from ..report import bar_lines, means_table, ratio, worse
+from .bars import batch_of
 
 
 def to_text(rows, not_made=(), bars=()):
@@ -26,7 +27,8 @@ def _table(rows):
     head = ("net", "family", "mode", "threads", "batch", "ours", "theirs", "of minima", "of medians")
     return head, [
         (
-            *(row[key] for key in ("model", "family", "mode", "threads", "batch")),
+            *(row[key] for key in ("model", "family", "mode", "threads")),
+            batch_of(row),
             *(duration(row[key]) for key in ("ours_median", "theirs_median")),
             *map(ratio, times_ratio(row)),
         )
@@ -35,4 +37,4 @@ def _table(rows):
 
 
 def _place(row):
-    return f"{row['model']} {row['mode']}, threads {row['threads']}, batch {row['batch']}"
+    return f"{row['model']} {row['mode']}, threads {row['threads']}, batch {batch_of(row)}"

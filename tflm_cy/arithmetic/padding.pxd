@@ -7,7 +7,8 @@
 """
 from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
+from tflm_cy.arithmetic.copy_runs cimport fill
+from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
 from tflm_cy.platform.long_copy cimport move_bytes
 
 cdef enum:
@@ -62,21 +63,18 @@ cdef inline void pad_tensor(const Padding* p, char* dst, const char* src) noexce
         move_bytes(dst, src, p.run)
 
 
-cdef inline void copy_inside(
-    const Padding* p, int d, int64_t rows, int64_t row_step, int64_t row_source, char* dst, const char* src,
-) noexcept nogil:
-    """What lies inside of the borders from axis d on, of some rows: the longest axis becomes the loop of all copies."""
-    cdef int64_t i
-    if d == p.rank - 1:
-        copy_runs(dst + p.before[d] * p.run, row_step, src, row_source, p.size[d] * p.run, rows)
-        return
-    dst += p.before[d] * p.step[d]
-    if p.size[d] <= rows:
-        for i in range(p.size[d]):
-            copy_inside(p, d + 1, rows, row_step, row_source, dst + i * p.step[d], src + i * p.source[d])
-    else:
-        for i in range(rows):
-            copy_inside(p, d + 1, p.size[d], p.step[d], p.source[d], dst + i * row_step, src + i * row_source)
+cdef inline void copy_inside(const Padding* p, int d, int64_t count, char* dst, const char* src) noexcept nogil:
+    """What lies inside of the borders, of some steps of axis d whose borders are there."""
+    cdef Walk walk
+    cdef int a
+    begin_walk(&walk, p.size[p.rank - 1] * p.run)
+    add_axis(&walk, count, p.step[d], p.source[d])
+    for a in range(d + 1, p.rank):
+        dst += p.before[a] * p.step[a]
+        if a < p.rank - 1:
+            add_axis(&walk, p.size[a], p.step[a], p.source[a])
+    finish_walk(&walk)
+    walk_copy(&walk, dst, src)
 
 
 cdef inline void pad_rows(const Padding* p, int d, int64_t first, int64_t end, char* dst, const char* src) noexcept nogil:
@@ -87,7 +85,7 @@ cdef inline void pad_rows(const Padding* p, int d, int64_t first, int64_t end, c
     while first < end:
         some = min(together, end - first)
         fill(dst + first * step, some * step, p.value, p.value_size)
-        copy_inside(p, d + 1, some, step, p.source[d], dst + first * step, src + first * p.source[d])
+        copy_inside(p, d, some, dst + first * step, src + first * p.source[d])
         first += some
 
 

@@ -80,6 +80,10 @@ cdef extern from *:
       memcpy(bits, &found, sizeof bits);
       *has_nan = (bits[0] | bits[1] | bits[2] | bits[3]) != 0;
     })
+    #undef TFLM_CY_STEP
+    #undef TFLM_CY_STORE
+    #undef TFLM_CY_LOAD
+    #undef TFLM_CY_SWAP
     """
     void hadamard_without_nan "tflm_cy_hadamard"(const float* x, float* y, int64_t n, float factor, int* has_nan) noexcept nogil
 
@@ -357,7 +361,8 @@ cdef inline void ordered_butterflies(float* x, ptrdiff_t half, ptrdiff_t at, ptr
 
 
 cdef inline void hadamard(const float* x, float* y, ptrdiff_t n) noexcept nogil:
-    """n is a power of two. Where a NaN comes out, as one is in the run or infinities meet, it is asked which: signs are turned above."""
+    """n is a power of two. The vectors subtract by adding what has the other sign, which changes a NaN: where one comes out, of a NaN or of infinities,
+    the run is computed again, with the NaN that TensorFlow keeps."""
     cdef float factor = <float>(1.0 / sqrt(<double>n))
     cdef ptrdiff_t half = 1
     cdef ptrdiff_t i

@@ -208,6 +208,13 @@ cdef inline IterationSpace position_space(int64_t positions, int64_t granularity
     return e
 
 
+cdef inline RowWindow row_window(
+    int64_t images, int64_t row, int64_t input_row, int64_t input_rows, int64_t stride, int64_t before, int64_t span,
+) noexcept nogil:
+    """Of windows that span so many rows, the first of which begins `before` rows in front of its image."""
+    return RowWindow(images=images, row=row, input_row=input_row, input_rows=input_rows, stride=stride, before=before, reach=span - before)
+
+
 cdef inline Epilogue epilogue_of(int32_t kind, int32_t operand, float low, float high, float slope) noexcept nogil:
     """What a node does to float32 values, one by one."""
     cdef Epilogue f

@@ -15,11 +15,12 @@ from tflm_cy.arithmetic.optimized.pool_neon cimport max_pool_f32_neon, sum_pool_
 from tflm_cy.arithmetic.pool_2d cimport AVERAGE, L2, MAXIMUM, pool_2d
 from tflm_cy.arithmetic.shapes cimport Pool2D
 from tflm_cy.arithmetic.window cimport padding_before, window_size
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, InvokeFunction, Node, WorkFunction, iteration_space, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, InvokeFunction, IterationSpace, Node, WorkFunction, register, row_window
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, count_unsigned, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.kernels.pool_i8 cimport MOST_SUMS, average_rows, largest_rows
 from tflm_cy.ops.fused_clamp cimport clamp_exists, fused_clamp, no_clamp_text
+from tflm_cy.ops.image_rows cimport row_range, rows_of_images
 from tflm_cy.schema.option_slots cimport (
     POOL_2D_FILTER_HEIGHT, POOL_2D_FILTER_WIDTH, POOL_2D_FUSED_ACTIVATION_FUNCTION, POOL_2D_PADDING, POOL_2D_STRIDE_H,
     POOL_2D_STRIDE_W,
@@ -168,7 +169,7 @@ cdef int prepare_max(Context context, Node* node) except -1:
     if (type == INT8 or type == UINT8) and node.arithmetic != MICRO and kernels().elementwise_i8.largest != NULL:
         (<Pool*>node.data).fast = &kernels().elementwise_i8
         node.invoke = max_bytes
-        return share_rows(context, node, max_rows)
+        return share_rows(context, node, compute_max)
     if type != INT16 and not (<Pool*>node.data).unusual and kernels().loops.max_pool[loop_of(type)] != NULL:
         (<Pool*>node.data).loop = kernels().loops.max_pool[loop_of(type)]
         node.invoke = max_loop
@@ -184,13 +185,10 @@ cdef void mind_nan(Node* node, int type, InvokeFunction with_nan) noexcept:
 
 
 cdef int share_rows(Context context, Node* node, WorkFunction work) except -1:
-    """Units are rows of the output."""
     cdef const Pool2D* p = <const Pool2D*>node.data
-    cdef int64_t rows = <int64_t>p.batches * p.out_height
-    if rows == 0:
-        return 0
-    return context.parallelize(
-        node, work, iteration_space(rows, 1), 0.03 * rows * p.out_width * p.channels * p.kernel_height * p.kernel_width)
+    cdef IterationSpace space = rows_of_images(p.batches, p.out_height, p.out_width)
+    space.window = row_window(p.batches, p.out_width, p.width, p.height, p.stride_height, p.pad_top, p.kernel_height)
+    return context.parallelize(node, work, space, 0.03 * space.units * p.channels * p.kernel_height * p.kernel_width)
 
 
 cdef int prepare_l2(Context context, Node* node) except -1:
@@ -240,11 +238,17 @@ cdef int average_bytes(Context context, Node* node) noexcept nogil:
 
 cdef int max_bytes(Context context, Node* node) noexcept nogil:
     cdef const Pool2D* p = <const Pool2D*>node.data
-    max_rows(context, node, 0, <int64_t>p.batches * p.out_height, 0)
+    max_rows(context, node, 0, <int64_t>p.batches * p.out_height)
     return 0
 
 
-cdef void max_rows(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+cdef void compute_max(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef int64_t row, stop
+    row, stop = row_range((<const Pool2D*>node.data).out_width, first, end)
+    max_rows(context, node, row, stop)
+
+
+cdef void max_rows(Context context, Node* node, int64_t first, int64_t end) noexcept nogil:
     cdef const Pool* pool = <const Pool*>node.data
     cdef const Tensor* x = context.input(node, 0)
     largest_rows(pool.fast, &pool.shape, x.type == INT8, <const uint8_t*>x.data, first, end, <uint8_t*>context.output(node, 0).data)

@@ -247,7 +247,8 @@ cdef void plan_chunks(DepthwiseI8* d) noexcept nogil:
 
 
 cdef void copy_pixels(const uint8_t* x, ptrdiff_t x_step, uint8_t* y, ptrdiff_t y_step, ptrdiff_t channels, ptrdiff_t pixels) noexcept nogil:
-    """Up to eight channels by two words that overlap: the C library's copy takes longer to begin."""
+    """Up to eight channels by two words that overlap: the C library's copy takes longer to begin. `copy_runs` would be a hundredth of this library's
+    size, once for each instruction set."""
     cdef uint32_t first, last
     cdef ptrdiff_t pixel, c
     if 4 <= channels <= 8:

@@ -168,7 +168,7 @@ enum { FEW_ROWS = 4 };
   FOLD_STRIPS(NAME, T, A, STEP, 16) \
   SIMD_INLINE void NAME##_block(const T *restrict x, int64_t rows, int64_t n, A *restrict a) { \
     const int64_t bytes = n * (int64_t)sizeof(T); \
-    if (rows < FEW_ROWS && bytes >= 16 * MOST) { /* one after the other: strips would take longer to begin and to end */ \
+    if (sizeof(T) == sizeof(A) && rows < FEW_ROWS && bytes >= 16 * MOST) { /* one after the other: strips would take longer to begin and to end */ \
       enum { L = MOST / sizeof(T) }; \
       int64_t c = 0; \
       for (; c + L <= n; c += L) \

@@ -16,6 +16,7 @@ The plan is copied and made smaller; the kernels know nothing of ranges. What a 
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
 
+from tflm_cy.arithmetic.image_rows cimport Rows, rows_at
 from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.simd.conv_i8 cimport ConvI8, x_size
 from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32
@@ -88,17 +89,15 @@ cdef inline ConvShape rows_of(const ConvShape* g, ptrdiff_t first, ptrdiff_t row
 
 cdef inline ptrdiff_t band_at(const ConvShape* g, ptrdiff_t row, ptrdiff_t end, Band* band) noexcept nogil:
     """The band that begins with an output row, counted over all images; returns the row behind it, `end` at most."""
-    cdef ptrdiff_t rows = end - row
-    band.image = row / g.oh
-    band.row = row % g.oh
-    if band.row == 0 and rows >= g.oh:
-        band.shape = g[0]
-        band.shape.batches = rows / g.oh
-        return row + band.shape.batches * g.oh
-    if rows > g.oh - band.row:
-        rows = g.oh - band.row
-    band.shape = rows_of(g, band.row, rows)
-    return row + rows
+    cdef Rows rows
+    cdef ptrdiff_t behind = rows_at(g.oh, row, end, &rows)
+    band.image, band.row = rows.image, rows.first
+    if rows.end - rows.first < g.oh:
+        band.shape = rows_of(g, rows.first, rows.end - rows.first)
+        return behind
+    band.shape = g[0]
+    band.shape.batches = (end - row) / g.oh
+    return row + band.shape.batches * g.oh
 
 
 cdef inline bint by_tiles(const ConvI8* c) noexcept nogil:

@@ -71,7 +71,8 @@ cdef extern from *:
 cdef enum:
     ROWS = 4                     # whose sums are made together
     LONG_ROW = 384
-    SHORT_ROW = 128              # below which the exponentials of several rows are computed together
+    LANES_ROW = 16               # values of a row, below which a call of the vector kernel is not worth it
+    SHORT_ROW = 128              # and below which the exponentials of several rows are computed together
 
 
 cdef inline void fill_exponentials(float* table, float scale, float beta) noexcept nogil:
@@ -353,7 +354,7 @@ cdef inline void exponentials_of_rows(
     cdef int64_t r, c
     for r in range(count):
         values = x + r * depth
-        if depth < 16:
+        if depth < LANES_ROW:
             tops[r] = largest_f32(values, depth, aligned_start(row + r, depth))
         else:
             tops[r] = largest_of_row(values, depth, aligned_start(row + r, depth), fast)

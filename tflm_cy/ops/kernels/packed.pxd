@@ -15,7 +15,8 @@ gemm_i8.pxd, gemm_f32.pxd, conv_f32_unfused.pxd and requantize_fixed.pxd have th
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int64_t
 
-from tflm_cy.graph.context cimport Context, IterationSpace, Node, WorkFunction, iteration_space
+from tflm_cy.arithmetic.shapes cimport ConvShape
+from tflm_cy.graph.context cimport Context, IterationSpace, Node, RowWindow, WorkFunction, iteration_space, row_window
 from tflm_cy.simd.conv_f32 cimport ConvF32
 from tflm_cy.simd.conv_f32_unfused cimport ConvF32Unfused
 from tflm_cy.simd.conv_i8 cimport ConvI8
@@ -80,6 +81,10 @@ cdef inline int parallelize_packed(Context context, Node* node, const Divisible*
     return context.parallelize(node, work, space_of_ranges(ranges_of(k)), time_of(k))
 
 
+cdef inline RowWindow window_of(const ConvShape* g) noexcept nogil:
+    return row_window(g.batches, g.ow, g.iw, g.ih, g.stride_h, g.pad_h, (g.kh - 1) * g.dilation_h + 1)
+
+
 cdef inline IterationSpace space_of_ranges(Ranges ranges) noexcept nogil:
     """As the engine wants it: of input 0 alone."""
     cdef IterationSpace space = iteration_space(ranges.units, ranges.granularity)
@@ -87,11 +92,5 @@ cdef inline IterationSpace space_of_ranges(Ranges ranges) noexcept nogil:
     space.per_position = ranges.per_position
     space.elementwise_inputs = ranges.pointwise
     if ranges.window != NULL:
-        space.window.images = ranges.window.batches
-        space.window.row = ranges.window.ow
-        space.window.input_row = ranges.window.iw
-        space.window.input_rows = ranges.window.ih
-        space.window.stride = ranges.window.stride_h
-        space.window.before = ranges.window.pad_h
-        space.window.reach = (ranges.window.kh - 1) * ranges.window.dilation_h + 1 - ranges.window.pad_h
+        space.window = window_of(ranges.window)
     return space

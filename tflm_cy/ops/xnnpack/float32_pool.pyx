@@ -13,16 +13,17 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport RangeF
+from tflm_cy.arithmetic.image_rows cimport Rows, rows_at
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.arithmetic.xnnpack.pool cimport (
     GROUP, PoolShape, argmax_pool_f32, average_pool_f32, groups_of, max_pool_f32, table_row, unpool_f32,
 )
 from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, relu8
-from tflm_cy.graph.context cimport FUSED_CLAMP, Context, IterationSpace, Node, RowWindow, WorkFunction, register
+from tflm_cy.graph.context cimport FUSED_CLAMP, Context, IterationSpace, Node, WorkFunction, register, row_window
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, same_shape, shape_of, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.image_rows cimport row_range, rows_of_images
 from tflm_cy.ops.window_2d cimport pad_before, windows_along
-from tflm_cy.ops.xnnpack.image_rows cimport Rows, rows_at, rows_of_images
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank, want_rank
 from tflm_cy.platform.long_copy cimport copy_bytes
@@ -156,8 +157,7 @@ cdef int share_rows(Context context, Node* node, WorkFunction work, double tap_t
     cdef const PoolShape* p = &(<Pool*>node.data).shape
     cdef IterationSpace space = rows_of_images(p.batches, p.oh, p.ow)
     if sees_its_rows(p):
-        space.window = RowWindow(
-            images=p.batches, row=p.ow, input_row=p.iw, input_rows=p.ih, stride=p.stride_h, before=p.pad_h, reach=p.kh - p.pad_h)
+        space.window = row_window(p.batches, p.ow, p.iw, p.ih, p.stride_h, p.pad_h, p.kh)
     return context.parallelize(node, work, space, tap_time * count(context.output(node, 0)) * p.kh * p.kw)
 
 
@@ -213,11 +213,12 @@ cdef void run_average(Context context, Node* node, const PoolShape* p, int64_t i
 
 cdef void compute_average(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef PoolShape p = (<Pool*>node.data).shape
-    cdef int64_t row = first / p.ow
+    cdef int64_t row, stop
     cdef Rows rows
     p.batches = 1
-    while row * p.ow < end:
-        row = rows_at(p.oh, row, (end + p.ow - 1) / p.ow, &rows)
+    row, stop = row_range(p.ow, first, end)
+    while row < stop:
+        row = rows_at(p.oh, row, stop, &rows)
         run_average(context, node, &p, rows.image, rows.first, rows.end, worker)
 
 
@@ -244,11 +245,12 @@ cdef void compute_maximum(Context context, Node* node, int64_t first, int64_t en
     cdef Pool* op = <Pool*>node.data
     cdef const PoolShape* p = &op.shape
     cdef PoolShape band = op.shape
-    cdef int64_t row = first / p.ow
+    cdef int64_t row, stop
     cdef Rows rows
     band.batches = 1
-    while row * p.ow < end:
-        row = rows_at(p.oh, row, (end + p.ow - 1) / p.ow, &rows)
+    row, stop = row_range(p.ow, first, end)
+    while row < stop:
+        row = rows_at(p.oh, row, stop, &rows)
         band.oh = rows.end - rows.first
         band.pad_h = p.pad_h - rows.first * p.stride_h
         op.fast(

@@ -11,6 +11,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
+from tflm_cy.arithmetic.image_rows cimport Rows, rows_at
 from tflm_cy.arithmetic.nan_order cimport has_nan
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, NEON
 from tflm_cy.arithmetic.xnnpack.reduction cimport (
@@ -22,8 +23,8 @@ from tflm_cy.graph.context cimport FUSED_SQUARE, Context, Node, WorkFunction, it
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.generation cimport generation
+from tflm_cy.ops.image_rows cimport row_range, rows_of_images
 from tflm_cy.ops.xnnpack.definitions cimport Definitions, SumAxes, definitions
-from tflm_cy.ops.xnnpack.image_rows cimport Rows, rows_at, rows_of_images
 from tflm_cy.ops.xnnpack.rank cimport check_rank, read_sides, refuse_other_rank
 from tflm_cy.ops.xnnpack.reduced_axes cimport reduced_axes
 from tflm_cy.schema.option_slots cimport RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS
@@ -416,11 +417,12 @@ cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end
     cdef Resizing* op = <Resizing*>node.data
     cdef const ResizeShape* p = &op.shape
     cdef ResizeShape band = op.shape
-    cdef int64_t row = first / p.ow
+    cdef int64_t row, stop
     cdef Rows rows
     band.batches = 1
-    while row * p.ow < end:
-        row = rows_at(p.oh, row, (end + p.ow - 1) / p.ow, &rows)
+    row, stop = row_range(p.ow, first, end)
+    while row < stop:
+        row = rows_at(p.oh, row, stop, &rows)
         band.oh = rows.end - rows.first
         resize_bilinear_f32(
             &band, <const float*>context.input(node, 0).data + rows.image * p.ih * p.iw * p.channels, op.rows + rows.first, op.columns,

@@ -10,6 +10,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport Range32
+from tflm_cy.arithmetic.image_rows cimport Rows, rows_at
 from tflm_cy.arithmetic.pool_2d cimport MAXIMUM, pool_2d
 from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FoldShape, fold_shape, sum_narrow
 from tflm_cy.arithmetic.shapes cimport Pool2D
@@ -17,12 +18,12 @@ from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
 from tflm_cy.arithmetic.xnnpack.quantized_image cimport Between, bilinear_11, fill_axis
 from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport Average, average_sums, ready_average
 from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range
-from tflm_cy.graph.context cimport Context, IterationSpace, Node, RowWindow, register
+from tflm_cy.graph.context cimport Context, IterationSpace, Node, register, row_window
 from tflm_cy.graph.tensor cimport INT8, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.ops.image_rows cimport row_range, rows_of_images
 from tflm_cy.ops.integer_folds cimport fold_integers, sum_integers
 from tflm_cy.ops.kernels.pool_i8 cimport largest_rows
 from tflm_cy.ops.operand cimport operand, result
-from tflm_cy.ops.xnnpack.image_rows cimport Rows, rows_at, rows_of_images
 from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank
 from tflm_cy.ops.xnnpack.reduced_axes cimport reduced_axes
 from tflm_cy.schema.option_slots cimport (
@@ -114,9 +115,7 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
         node.invoke = max_pool_vector
         if p.pad_top < p.kernel_height and p.pad_left < p.kernel_width:
             space = rows_of_images(p.batches, p.out_height, p.out_width)
-            space.window = RowWindow(
-                images=p.batches, row=p.out_width, input_row=p.width, input_rows=p.height, stride=p.stride_height, before=p.pad_top,
-                reach=p.kernel_height - p.pad_top)
+            space.window = row_window(p.batches, p.out_width, p.width, p.height, p.stride_height, p.pad_top, p.kernel_height)
             return context.parallelize(node, compute_max_pool, space, 0.02 * count(y) * p.kernel_height * p.kernel_width)
     return 0
 
@@ -148,8 +147,9 @@ cdef void max_rows(Context context, Node* node, int64_t first, int64_t end) noex
 
 
 cdef void compute_max_pool(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    cdef const Pool2D* p = &(<MaxPool*>node.data).shape
-    max_rows(context, node, first / p.out_width, (end + p.out_width - 1) / p.out_width)
+    cdef int64_t row, stop
+    row, stop = row_range((<MaxPool*>node.data).shape.out_width, first, end)
+    max_rows(context, node, row, stop)
 
 
 cdef int prepare_resize(Context context, Node* node) except -1:
@@ -204,14 +204,15 @@ cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end
     cdef const uint8_t* image
     cdef int64_t line_values = r.width * r.depth
     cdef int32_t* line = <int32_t*>context.worker_scratch(r.line, 4 * line_values, worker)
-    cdef int64_t row = first / r.out_width
-    cdef uint8_t* y = <uint8_t*>context.output(node, 0).data + row * r.out_width * r.depth
+    cdef uint8_t* y
     cdef const uint8_t* above
     cdef const uint8_t* below
-    cdef int64_t oy, ox, at
+    cdef int64_t row, stop, oy, ox, at
     cdef Rows rows
-    while row * r.out_width < end:
-        row = rows_at(r.out_height, row, (end + r.out_width - 1) / r.out_width, &rows)
+    row, stop = row_range(r.out_width, first, end)
+    y = <uint8_t*>context.output(node, 0).data + row * r.out_width * r.depth
+    while row < stop:
+        row = rows_at(r.out_height, row, stop, &rows)
         image = <const uint8_t*>x.data + rows.image * r.height * line_values
         for oy in range(rows.first, rows.end):
             above, below = image + r.rows[oy].first * line_values, image + r.rows[oy].second * line_values
