@@ -33,7 +33,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from tools import cold, flags
+from tools import cold, flags, tracebacks
 from tools.records import Records, cython_inputs, is_newer, module_name, named_headers, read_depfile
 
 if int(setuptools.__version__.partition(".")[0]) < 77:  # it would stop at pyproject.toml, with a page of its rules
@@ -186,8 +186,8 @@ def translate(sources, records, parallel, force=False) -> None:
     keys = {}
     for source in sources:
         inputs, target = cython_inputs(source), source.with_suffix(".c")
-        marks = [cold.__file__, translation.__file__] if "ops" in source.parts else []
-        key = records.key([*inputs, *marks], Cython.__version__, DIRECTIVES)
+        tools = [cold.__file__, tracebacks.__file__, translation.__file__]
+        key = records.key([*inputs, *tools], Cython.__version__, DIRECTIVES)
         if records.is_unknown(target) and is_newer(target, inputs):
             records.note(target, key)
         if force or not records.is_fresh(target, key):

@@ -7,6 +7,11 @@ cimport cython
 
 from tflm_cy.core cimport Core
 
+cdef extern from *:           # for all modules: platform/add_traceback.h
+    """
+    #define TFLM_CY_DEFINE_ADD_TRACEBACK
+    """
+
 
 cdef class Calls:
     """`set_tensor`, `invoke` and `get_tensor` of an Interpreter."""

@@ -23,6 +23,7 @@ from Cython.Compiler.Main import CompilationOptions, Context, default_options, r
 
 from . import cold
 from .records import cython_inputs, module_name
+from .tracebacks import share_tracebacks
 
 # Cython makes trees of objects that all live to the end: it need not look for garbage among them often.
 gc.set_threshold(300_000, 10, 10)
@@ -100,8 +101,10 @@ def _translate(context: Context, source: Path, directives: dict) -> None:
     if run_pipeline(str(source), context.options, module_name(source), context).num_errors:
         unfinished.unlink(missing_ok=True)
         return
+    text = unfinished.read_text()
     if "ops" in source.parts:
-        unfinished.write_text(cold.mark_cold(unfinished.read_text()))
+        text = cold.mark_cold(text)
+    unfinished.write_text(share_tracebacks(text))
     unfinished.replace(target)
 
 

@@ -23,8 +23,7 @@ from tflm_cy.graph.tensor cimport (
     is_constant,
 
 )
-from tflm_cy.ops.arity cimport expect_arity
-from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.ops.operand cimport adopt_type, expect_arity
 from tflm_cy.schema.option_slots cimport ARG_MAX_OUTPUT_TYPE
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.bytes cimport ByteKernels

@@ -28,9 +28,8 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT4, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, Tensor, count, type_name,
     type_size,
 )
-from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.elementwise cimport Unary, prepare_unary
-from tflm_cy.ops.operand cimport operand
+from tflm_cy.ops.operand cimport expect_arity, operand
 from tflm_cy.ops.value_space cimport Values, share_single, values_of_units
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.simd.table cimport kernels

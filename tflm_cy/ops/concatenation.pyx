@@ -20,10 +20,10 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, UINT32,
     Tensor, count_range, is_constant, same_shape, shape_of, type_name,
 )
-from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
 from tflm_cy.ops.join cimport Join, Piece, add_piece, join_bytes, new_join, share_join
 from tflm_cy.ops.operand cimport (
-    operand, result, same_quantization, want_bytes, want_element, want_same_quantization, want_symmetric, want_type_of,
+    computed_in_prepare, expect_arity_between, operand, result, same_quantization, want_bytes, want_element, want_same_quantization,
+    want_symmetric, want_type_of,
 )
 from tflm_cy.schema.option_slots cimport CONCATENATION_AXIS, CONCATENATION_FUSED_ACTIVATION_FUNCTION, PACK_AXIS, PACK_VALUES_COUNT
 from tflm_cy.schema.table cimport table_i8, table_i32

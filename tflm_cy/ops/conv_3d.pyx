@@ -23,8 +23,7 @@ from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.platform.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, counts_as_empty, is_constant, shape_of, type_name
-from tflm_cy.ops.arity cimport expect_arity_between
-from tflm_cy.ops.operand cimport index_at, operand, result, want_type_of
+from tflm_cy.ops.operand cimport expect_arity_between, index_at, operand, result, want_type_of
 from tflm_cy.ops.kernels.conv_f32_unfused cimport filter_of, ready_unfused
 from tflm_cy.ops.kernels.gemm_f32 cimport ready_f32
 from tflm_cy.ops.kernels.pixel_products cimport PixelProducts, multiply_pixels, pack_pixel_products, plan_pixel_products

@@ -12,7 +12,7 @@ from tflm_cy.arithmetic.micro.sums8 cimport Sums8, cumulate8, sums8
 from tflm_cy.arithmetic.nan_order cimport add_first, add_runs
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, INT64, Tensor, count, count_range, is_constant, type_name
-from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.operand cimport expect_arity
 from tflm_cy.schema.option_slots cimport CUMSUM_EXCLUSIVE, CUMSUM_REVERSE
 from tflm_cy.schema.table cimport table_bool
 

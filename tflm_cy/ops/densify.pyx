@@ -13,8 +13,7 @@ from libc.string cimport memcpy, memset
 
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, MAX_RANK, Tensor, bytes_of, type_name, type_size
-from tflm_cy.ops.arity cimport expect_arity_between
-from tflm_cy.ops.operand cimport accept, adopt_type, operand, result
+from tflm_cy.ops.operand cimport accept, adopt_type, expect_arity_between, operand, result
 from tflm_cy.schema.slots cimport (
     DIMENSION_DENSE_SIZE, DIMENSION_FORMAT, DIMENSION_INDICES, DIMENSION_INDICES_TYPE, DIMENSION_SEGMENTS,
     DIMENSION_SEGMENTS_TYPE, SPARSITY_BLOCK_MAP, SPARSITY_DIM_METADATA, SPARSITY_TRAVERSAL_ORDER,

@@ -12,8 +12,7 @@ from libc.string cimport memset
 from tflm_cy.arithmetic.suppression cimport Candidate, choose
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, is_constant
-from tflm_cy.ops.arity cimport expect_arity_between
-from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result
+from tflm_cy.ops.operand cimport adopt_type, expect_arity_between, index_at, operand, result
 
 cdef enum:                       # inputs
     BOXES = 0

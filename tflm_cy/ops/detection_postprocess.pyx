@@ -18,9 +18,8 @@ from tflm_cy.arithmetic.nan_order cimport add_first, add_first_f64, mul_first_f6
 from tflm_cy.arithmetic.suppression cimport Box, box_between, greater, keep_box, overlap
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, UINT8, count
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.flex_options cimport options_of
-from tflm_cy.ops.operand cimport adopt_type, operand, result
+from tflm_cy.ops.operand cimport adopt_type, expect_arity_between, operand, result
 from tflm_cy.simd.reductions cimport ReductionKernels
 from tflm_cy.simd.table cimport kernels
 

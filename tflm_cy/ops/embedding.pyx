@@ -19,8 +19,7 @@ from tflm_cy.arithmetic.machine cimport AARCH64, plus_product
 from tflm_cy.arithmetic.nan_order cimport add_first, fused_first, mul_first
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, MAX_RANK, Tensor, UINT8, count, count_range, type_name, type_size
-from tflm_cy.ops.arity cimport expect_arity_between
-from tflm_cy.ops.operand cimport index_at, operand, result, want_bytes, want_element
+from tflm_cy.ops.operand cimport expect_arity_between, index_at, operand, result, want_bytes, want_element
 from tflm_cy.schema.option_slots cimport EMBEDDING_LOOKUP_SPARSE_COMBINER
 from tflm_cy.schema.table cimport table_i8
 

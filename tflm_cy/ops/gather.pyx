@@ -29,9 +29,8 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, bytes_of,
     count, count_range, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
 from tflm_cy.ops.combining cimport combine_of
-from tflm_cy.ops.operand cimport accept, adopt_type, index_at, operand, result, want_bytes
+from tflm_cy.ops.operand cimport accept, adopt_type, computed_in_prepare, expect_arity_between, index_at, operand, result, want_bytes
 from tflm_cy.schema.option_slots cimport GATHER_AXIS, GATHER_BATCH_DIMS
 from tflm_cy.schema.table cimport table_i32
 

@@ -16,9 +16,8 @@ from tflm_cy.arithmetic.strings cimport (
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.tensor cimport INT32, INT64, RESOURCE, STRING, Tensor, count, type_name
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.held cimport held
-from tflm_cy.ops.operand cimport index_at, operand, result
+from tflm_cy.ops.operand cimport expect_arity_between, index_at, operand, result
 from tflm_cy.schema.option_slots cimport HASHTABLE_KEY_DTYPE, HASHTABLE_TABLE_ID, HASHTABLE_VALUE_DTYPE
 from tflm_cy.schema.table cimport table_i8, table_i32
 

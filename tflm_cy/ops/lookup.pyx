@@ -14,9 +14,8 @@ from tflm_cy.arithmetic.fingerprint cimport project_item
 from tflm_cy.arithmetic.strings cimport has_strings
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, STRING, Tensor, UINT8, bytes_of, count, type_name
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.held cimport held
-from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.ops.operand cimport expect_arity_between, operand, result
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport (
     LSH_PROJECTION_TYPE, SKIP_GRAM_INCLUDE_ALL_NGRAMS,

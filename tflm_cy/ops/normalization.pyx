@@ -15,7 +15,7 @@ from tflm_cy.arithmetic.optimized.normalization cimport local_response_eigen
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, Tensor, count_range, type_name
-from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.operand cimport expect_arity
 from tflm_cy.schema.option_slots cimport (
     L2_NORM_FUSED_ACTIVATION_FUNCTION, LOCAL_RESPONSE_NORMALIZATION_ALPHA, LOCAL_RESPONSE_NORMALIZATION_BETA,
     LOCAL_RESPONSE_NORMALIZATION_BIAS, LOCAL_RESPONSE_NORMALIZATION_RADIUS,

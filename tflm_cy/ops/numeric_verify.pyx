@@ -16,10 +16,9 @@ from tflm_cy.arithmetic.optimized.conversion cimport FLOAT_BLOCK, dequantized_in
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, count, type_name
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.elementwise cimport Unary
 from tflm_cy.ops.flex_options cimport options_of
-from tflm_cy.ops.operand cimport adopt_type, operand, result
+from tflm_cy.ops.operand cimport adopt_type, expect_arity_between, operand, result
 from tflm_cy.ops.quantization cimport choose_dequantize
 
 from tflm_cy.graph.refusal import OwnRefusalError

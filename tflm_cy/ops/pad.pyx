@@ -23,9 +23,9 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count,
     is_constant, type_name, type_size,
 )
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport (
-    accept, index_at, operand, result, want_bytes, want_index_type, want_one, want_same_quantization, want_symmetric, want_type_of,
+    accept, expect_arity_between, index_at, operand, result, want_bytes, want_index_type, want_one, want_same_quantization,
+    want_symmetric, want_type_of,
 )
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport MIRROR_PAD_MODE

@@ -20,9 +20,9 @@ from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count, count_range, is_constant,
     type_name, type_size,
 )
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport (
-    accept, adopt_type, index_at, operand, result, want_bytes, want_element, want_index_type, want_one, want_type_of,
+    accept, adopt_type, expect_arity_between, index_at, operand, result, want_bytes, want_element, want_index_type, want_one,
+    want_type_of,
 )
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport REVERSE_SEQUENCE_BATCH_DIM, REVERSE_SEQUENCE_SEQ_DIM, UNIQUE_IDX_OUT_TYPE

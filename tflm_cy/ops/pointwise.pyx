@@ -24,9 +24,8 @@ from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT16, UINT32,
     count, same_shape, type_name,
 )
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.elementwise cimport Binary, Unary, prepare_binary, prepare_unary
-from tflm_cy.ops.operand cimport adopt_type, check_same_type, operand, result, want_bytes, want_element, want_type_of
+from tflm_cy.ops.operand cimport adopt_type, check_same_type, expect_arity_between, operand, result, want_bytes, want_element, want_type_of
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport BUCKETIZE_BOUNDARIES, FAKE_QUANT_MAX, FAKE_QUANT_MIN, FAKE_QUANT_NARROW_RANGE, FAKE_QUANT_NUM_BITS
 from tflm_cy.schema.table cimport Vector, load_u32, table_bool, table_f32, table_i32, table_vector

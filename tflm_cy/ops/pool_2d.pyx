@@ -17,10 +17,10 @@ from tflm_cy.arithmetic.shapes cimport Pool2D
 from tflm_cy.arithmetic.window cimport padding_before, window_size
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, InvokeFunction, IterationSpace, Node, WorkFunction, register, row_window
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, count_unsigned, type_name, type_size
-from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.kernels.pool_i8 cimport MOST_SUMS, average_rows, largest_rows
 from tflm_cy.ops.fused_clamp cimport clamp_exists, fused_clamp, no_clamp_text
 from tflm_cy.ops.image_rows cimport row_range, rows_of_images
+from tflm_cy.ops.operand cimport expect_arity
 from tflm_cy.schema.option_slots cimport (
     POOL_2D_FILTER_HEIGHT, POOL_2D_FILTER_WIDTH, POOL_2D_FUSED_ACTIVATION_FUNCTION, POOL_2D_PADDING, POOL_2D_STRIDE_H,
     POOL_2D_STRIDE_W,

@@ -21,8 +21,7 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT32, INT64, MAX_RANK, Tensor, UINT32, UINT64, bytes_of, count, is_constant, same_shape, type_name,
 )
-from tflm_cy.ops.arity cimport expect_arity_between
-from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_one
+from tflm_cy.ops.operand cimport accept, expect_arity_between, index_at, operand, result, want_one
 from tflm_cy.schema.option_slots cimport RANDOM_SEED, RANDOM_SEED2, STABLEHLO_RNG_BIT_GENERATOR_ALGORITHM
 from tflm_cy.schema.table cimport table_i8, table_i64
 

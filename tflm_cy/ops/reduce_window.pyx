@@ -14,9 +14,8 @@ from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, count_range, count_unsigned, is_constant,
     shape_of, type_name, type_size,
 )
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
-from tflm_cy.ops.operand cimport index_at, operand, result, want_type_of
+from tflm_cy.ops.operand cimport expect_arity_between, index_at, operand, result, want_type_of
 from tflm_cy.schema.option_slots cimport (
     REDUCE_WINDOW_REDUCE_FUNCTION, STABLEHLO_REDUCE_WINDOW_BASE_DILATIONS, STABLEHLO_REDUCE_WINDOW_BODY_SUBGRAPH_INDEX,
     STABLEHLO_REDUCE_WINDOW_PADDING, STABLEHLO_REDUCE_WINDOW_WINDOW_DILATIONS, STABLEHLO_REDUCE_WINDOW_WINDOW_DIMENSIONS,

@@ -32,9 +32,9 @@ from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.truths cimport fold_odd_truths, has_odd_truths
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
-from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity
 from tflm_cy.ops.float_folds cimport fold_by_threads, fold_floats, sum_floats
 from tflm_cy.ops.integer_folds cimport fold_any_bits, fold_integers, fold_type, sum_integers, sum_words
+from tflm_cy.ops.operand cimport computed_in_prepare, expect_arity
 from tflm_cy.ops.reduced_dims cimport count_of, output_dims, read_axes
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS

@@ -24,9 +24,9 @@ from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     INT32, MAX_RANK, RESOURCE, STRING, Tensor, VARIANT, bytes_of, count, is_constant, shape_of, type_name,
 )
-from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
 from tflm_cy.ops.operand cimport (
-    accept, adopt_type, index_at, operand, result, want_index_type, want_one, want_same_quantization, want_symmetric,
+    accept, adopt_type, computed_in_prepare, expect_arity_between, index_at, operand, result, want_index_type, want_one,
+    want_same_quantization, want_symmetric,
 )
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport RESHAPE_NEW_SHAPE

@@ -13,8 +13,7 @@ from tflm_cy.arithmetic.resize_runs cimport MANY_CHANNELS, bilinear_runs
 from tflm_cy.arithmetic.shapes cimport Resize
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, Tensor, is_constant, type_name, type_size
-from tflm_cy.ops.arity cimport expect_arity
-from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.ops.operand cimport adopt_type, expect_arity
 from tflm_cy.schema.option_slots cimport (
     RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS, RESIZE_NEAREST_NEIGHBOR_ALIGN_CORNERS,
     RESIZE_NEAREST_NEIGHBOR_HALF_PIXEL_CENTERS,

@@ -13,8 +13,8 @@ from tflm_cy.arithmetic.hybrid cimport has_minimum, sum_rows
 from tflm_cy.arithmetic.rnn cimport RnnMatrix, RnnShape, rnn_step_f32, rnn_step_hybrid
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, VARIABLE, Tensor, is_constant, type_name
-from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.generation cimport has_dotprod
+from tflm_cy.ops.operand cimport expect_arity
 from tflm_cy.schema.option_slots cimport (
     RNN_ASYMMETRIC_QUANTIZE_INPUTS, RNN_FUSED_ACTIVATION_FUNCTION, SEQUENCE_RNN_ASYMMETRIC_QUANTIZE_INPUTS,
     SEQUENCE_RNN_FUSED_ACTIVATION_FUNCTION, SEQUENCE_RNN_TIME_MAJOR,

@@ -12,9 +12,8 @@ from libc.stdint cimport int32_t, int64_t
 from tflm_cy.arithmetic.segment cimport JOIN_BEFORE, JOIN_LARGEST, JOIN_PRODUCT, JOIN_SMALLEST, JOIN_SUM, join_segments
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, Tensor, bytes_of, count, count_range, is_constant, type_name
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.combining cimport combine_of
-from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_type_of
+from tflm_cy.ops.operand cimport accept, expect_arity_between, index_at, operand, result, want_type_of
 
 cdef struct Segments:
     int32_t joining

@@ -16,8 +16,7 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, Tensor, count, same_shape, shape_of,
     type_name,
 )
-from tflm_cy.ops.arity cimport expect_arity
-from tflm_cy.ops.operand cimport adopt_type, check_same_type, operand
+from tflm_cy.ops.operand cimport adopt_type, check_same_type, expect_arity, operand
 
 from tflm_cy.graph.refusal import LateRefusalError
 

@@ -11,8 +11,9 @@ from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport INT32, INT64, Tensor, is_constant, type_name
-from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
-from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_index_type, want_type_of
+from tflm_cy.ops.operand cimport (
+    adopt_type, computed_in_prepare, expect_arity_between, index_at, operand, result, want_index_type, want_type_of,
+)
 from tflm_cy.schema.option_slots cimport SHAPE_OUT_TYPE
 from tflm_cy.schema.table cimport table_i8
 

@@ -19,9 +19,8 @@ from tflm_cy.arithmetic.micro.filter_bank cimport (
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport INT16, INT32, UINT32, UINT64, Tensor, count, shape_of, type_name
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.flex_options cimport option, options_of
-from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.ops.operand cimport expect_arity_between, operand, result
 from tflm_cy.ops.state cimport new_state
 
 cdef enum:

@@ -19,9 +19,8 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.micro.fft cimport Fft, fill_fft, irfft, rfft
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT16, INT32, UINT32, Tensor, count, type_name, type_size
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.flex_options cimport option, options_of
-from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.ops.operand cimport expect_arity_between, operand, result
 
 cdef enum:
     LONGEST_FFT = 1 << 20

@@ -19,9 +19,8 @@ from libc.string cimport memcpy, memmove, memset
 
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT32, INT8, INT16, Tensor, count, shape_of, type_name, type_size
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.flex_options cimport option, options_of
-from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.ops.operand cimport expect_arity_between, operand, result
 from tflm_cy.ops.state cimport new_state, note_state
 
 from tflm_cy.ops.stop import Stopped

@@ -28,8 +28,9 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, STRING, Tensor, UINT8, UINT32,
     count, count_range, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
-from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_bytes, want_index_type, want_type_of
+from tflm_cy.ops.operand cimport (
+    accept, computed_in_prepare, expect_arity_between, index_at, operand, result, want_bytes, want_index_type, want_type_of,
+)
 from tflm_cy.schema.option_slots cimport (
     STRIDED_SLICE_BEGIN_MASK, STRIDED_SLICE_ELLIPSIS_MASK, STRIDED_SLICE_END_MASK, STRIDED_SLICE_NEW_AXIS_MASK,
     STRIDED_SLICE_OFFSET, STRIDED_SLICE_SHRINK_AXIS_MASK,

@@ -45,7 +45,7 @@ from tflm_cy.arithmetic.softmax cimport (
 )
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, WorkFunction, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count_range, type_name, type_size
-from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.operand cimport expect_arity
 from tflm_cy.schema.option_slots cimport SOFTMAX_BETA
 from tflm_cy.schema.table cimport table_f32
 from tflm_cy.simd.table cimport kernels, row_kernels

@@ -15,10 +15,9 @@ from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, INT64, Tensor, UINT8, bytes_of, count, count_unsigned, is_constant, shape_of, type_name, type_size,
 )
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.copy_space cimport copy_time, share_walk
 from tflm_cy.ops.operand cimport (
-    accept, index_at, operand, result, want_bytes, want_same_quantization, want_symmetric, want_type_of,
+    accept, expect_arity_between, index_at, operand, result, want_bytes, want_same_quantization, want_symmetric, want_type_of,
 )
 from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank
 from tflm_cy.schema.option_slots cimport SPACE_TO_DEPTH_BLOCK_SIZE

@@ -24,9 +24,8 @@ from tflm_cy.arithmetic.spectrum cimport (
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT32, MAX_RANK, Tensor, bytes_of, count, count_range, is_constant, shape_of, type_name
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.flex_options cimport options_of
-from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result
+from tflm_cy.ops.operand cimport adopt_type, expect_arity_between, index_at, operand, result
 from tflm_cy.platform.long_copy cimport copy_bytes
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError

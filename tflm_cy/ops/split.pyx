@@ -14,10 +14,10 @@ from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count, count_range, is_constant,
     type_name, type_size,
 )
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.copy_space cimport RowPart, next_block, part_of_rows, prefetch_block, share_rows, whole_rows
 from tflm_cy.ops.operand cimport (
-    accept, adopt_type, index_at, operand, result, want_bytes, want_index_type, want_same_quantization, want_type_of,
+    accept, adopt_type, expect_arity_between, index_at, operand, result, want_bytes, want_index_type, want_same_quantization,
+    want_type_of,
 )
 from tflm_cy.schema.option_slots cimport SPLIT_NUM_SPLITS, UNPACK_AXIS, UNPACK_NUM
 from tflm_cy.schema.table cimport table_i32

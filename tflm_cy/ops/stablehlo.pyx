@@ -23,9 +23,8 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, count, same_shape, shape_of, type_name, type_size,
 )
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
-from tflm_cy.ops.operand cimport adopt_type, operand, result, want_element, want_type_of
+from tflm_cy.ops.operand cimport adopt_type, expect_arity_between, operand, result, want_element, want_type_of
 from tflm_cy.ops.value_space cimport Values, value_space, values_of_units
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport (

@@ -21,8 +21,9 @@ from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, bytes_of, count, count_range, is_constant,
     type_name, type_size,
 )
-from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
-from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_bytes, want_element, want_type_of
+from tflm_cy.ops.operand cimport (
+    accept, computed_in_prepare, expect_arity_between, index_at, operand, result, want_bytes, want_element, want_type_of,
+)
 
 from tflm_cy.graph.refusal import LateRefusalError
 

@@ -21,10 +21,9 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count,
     count_range, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.kernels.transpose_blocks cimport transpose_of
 from tflm_cy.ops.copy_space cimport share_walk
-from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_bytes, want_type_of
+from tflm_cy.ops.operand cimport accept, expect_arity_between, index_at, operand, result, want_bytes, want_type_of
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 

@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.resource cimport Resources, Variable, assign, reserve
 from tflm_cy.graph.tensor cimport DYNAMIC, INT8, INT32, RESOURCE, STRING, Tensor, is_constant, type_name
-from tflm_cy.ops.arity cimport computed_in_prepare
+from tflm_cy.ops.operand cimport computed_in_prepare
 from tflm_cy.ops.state cimport note_state
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport CALL_ONCE_INIT_SUBGRAPH_INDEX, VAR_HANDLE_CONTAINER, VAR_HANDLE_SHARED_NAME

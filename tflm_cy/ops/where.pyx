@@ -20,8 +20,7 @@ from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT32, count, count_range,
     is_constant, type_name,
 )
-from tflm_cy.ops.arity cimport expect_arity_between
-from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_bytes, want_one, want_type_of
+from tflm_cy.ops.operand cimport adopt_type, expect_arity_between, index_at, operand, result, want_bytes, want_one, want_type_of
 
 from tflm_cy.graph.refusal import LateRefusalError
 

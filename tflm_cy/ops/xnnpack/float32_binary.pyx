@@ -26,9 +26,8 @@ from tflm_cy.arithmetic.xnnpack.unary cimport Function8, Parameters, logistic8_a
 from tflm_cy.arithmetic.xnnpack.unary_neon cimport logistic8_neon
 from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_CLAMP, EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, FUSED_GATE, Context, Node, epilogue_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
-from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.elementwise cimport Binary, prepare_binary, share_values
-from tflm_cy.ops.operand cimport operand
+from tflm_cy.ops.operand cimport expect_arity, operand
 from tflm_cy.ops.value_space cimport Values, channels_of, share_single, values_of_units
 from tflm_cy.ops.xnnpack.definitions cimport definitions, of_form
 from tflm_cy.ops.xnnpack.limits cimport float_limits

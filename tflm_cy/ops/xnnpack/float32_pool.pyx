@@ -21,8 +21,8 @@ from tflm_cy.arithmetic.xnnpack.pool cimport (
 from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, relu8
 from tflm_cy.graph.context cimport FUSED_CLAMP, Context, IterationSpace, Node, WorkFunction, register, row_window
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, same_shape, shape_of, type_name, type_size
-from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.image_rows cimport row_range, rows_of_images
+from tflm_cy.ops.operand cimport expect_arity
 from tflm_cy.ops.window_2d cimport pad_before, windows_along
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank, want_rank

@@ -21,9 +21,9 @@ from tflm_cy.arithmetic.xnnpack.resize cimport ResizeShape, Step, fill_steps, re
 from tflm_cy.arithmetic.xnnpack.softmax cimport SoftmaxRow
 from tflm_cy.graph.context cimport FUSED_SQUARE, Context, Node, WorkFunction, iteration_space, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
-from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.image_rows cimport row_range, rows_of_images
+from tflm_cy.ops.operand cimport expect_arity
 from tflm_cy.ops.xnnpack.definitions cimport Definitions, SumAxes, definitions
 from tflm_cy.ops.xnnpack.rank cimport check_rank, read_sides, refuse_other_rank
 from tflm_cy.ops.xnnpack.reduced_axes cimport reduced_axes
