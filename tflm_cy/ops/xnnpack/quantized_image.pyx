@@ -15,17 +15,20 @@ from tflm_cy.arithmetic.pool_2d cimport MAXIMUM, pool_2d
 from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FoldShape, fold_shape, sum_narrow
 from tflm_cy.arithmetic.shapes cimport Pool2D
 from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX2
 from tflm_cy.arithmetic.xnnpack.quantized_image cimport Between, bilinear_11, fill_axis
-from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport Average, average_sums, ready_average
+from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport FITTING, Average, average_sums, last_run, ready_average, sum_runs_16
 from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range
 from tflm_cy.graph.context cimport Context, IterationSpace, Node, register, row_window
 from tflm_cy.graph.tensor cimport INT8, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.image_rows cimport row_range, rows_of_images
 from tflm_cy.ops.integer_folds cimport fold_integers, sum_integers
 from tflm_cy.ops.kernels.pool_i8 cimport largest_rows
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank
 from tflm_cy.ops.xnnpack.reduced_axes cimport reduced_axes
+from tflm_cy.platform.cpu cimport cpu_avxvnni
 from tflm_cy.schema.option_slots cimport (
     POOL_2D_FILTER_HEIGHT, POOL_2D_FILTER_WIDTH, POOL_2D_FUSED_ACTIVATION_FUNCTION, POOL_2D_PADDING, POOL_2D_STRIDE_H,
     POOL_2D_STRIDE_W, RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS,
@@ -52,6 +55,7 @@ cdef struct Reduction:
     Average average
     int folding
     int sums                     # scratch
+    int64_t run                  # elements of a run whose sum overflows, 0: none does
     const Kernels* fast
 
 
@@ -266,6 +270,10 @@ cdef int prepare_average(Context context, Node* node, bint mean, str name) excep
         raise ValueError(f"{name}: the scales {x.scale} and {y.scale} are not positive")
     r.average = ready_average(x.scale, x.zero_point, y.scale, y.zero_point, r.shape.folded, mean)
     r.sums = context.request_scratch(sizeof(int32_t) * r.shape.outputs + 4)
+    r.run = 0
+    if x.type == INT8 and generation() == AVX2 and not cpu_avxvnni():
+        r.run = last_run(x.rank, x.dims, reduced_axes(context, node))
+        r.run = r.run if r.run > FITTING else 0
     node.invoke = average_8
     if r.fast.elementwise_i8.average_sums != NULL and r.shape.inputs > 0 and isfinite(r.average.scale) and isfinite(r.average.offset):
         node.invoke = average_vector
@@ -277,7 +285,9 @@ cdef int average_vector(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef int32_t* sums = <int32_t*>context.scratch(r.sums)
     memset(sums, 0, sizeof(int32_t) * r.shape.outputs)
-    if x.type == INT8:
+    if r.run > 0:
+        sum_runs_16(&r.shape, r.run, <const int8_t*>x.data, sums)
+    elif x.type == INT8:
         sum_integers(r.fast, &r.shape, <const int8_t*>x.data, sums)
     else:
         sum_integers(r.fast, &r.shape, <const uint8_t*>x.data, sums)
@@ -301,7 +311,10 @@ cdef int average_8(Context context, Node* node) noexcept nogil:
     cdef int32_t* sums = <int32_t*>context.scratch(r.sums)
     memset(sums, 0, sizeof(int32_t) * r.shape.outputs)
     if x.type == INT8:
-        sum_narrow(&r.shape, <const int8_t*>x.data, sums)
+        if r.run > 0:
+            sum_runs_16(&r.shape, r.run, <const int8_t*>x.data, sums)
+        else:
+            sum_narrow(&r.shape, <const int8_t*>x.data, sums)
         average_sums(sums, r.average, -128, 127, <int8_t*>y, r.shape.outputs)
     else:
         sum_narrow(&r.shape, <const uint8_t*>x.data, sums)
