@@ -71,6 +71,7 @@ cdef extern from *:
 cdef enum:
     ROWS = 4                     # whose sums are made together
     LONG_ROW = 384
+    MANY_PAIRS = 512             # rows of two, from which on the results of all 511 differences are computed first
     LANES_ROW = 16               # values of a row, below which a call of the vector kernel is not worth it
     SHORT_ROW = 128              # and below which the exponentials of several rows are computed together
 
@@ -154,6 +155,27 @@ cdef inline void set_probabilities(output8* y, const float* exponentials, int64_
             y[i] = <output8>clamp32(add_wrapping(rounded(exponentials[i] * inverse), y_zero_point), lowest, highest)
 
 
+cdef inline void softmax_pairs(
+    const float* table, const input8* x, output8* y, int64_t rows, float y_scale, int32_t y_zero_point,
+) noexcept nogil:
+    """Rows of two: both results follow from the difference."""
+    cdef output8[511] results                # by the value less the other one, plus 255
+    cdef output8[2] pair
+    cdef float[2] values
+    cdef int64_t i
+    cdef int d
+    values[0] = table[0]
+    for d in range(256):
+        values[1] = table[d]
+        set_probabilities(pair, values, 2, <float>1 / ((values[0] + values[1]) * y_scale), y_zero_point)
+        results[255 - d] = pair[1]
+        results[255 + d] = pair[0]
+    for i in range(rows):
+        d = x[2 * i] - x[2 * i + 1]
+        y[2 * i] = results[255 + d]
+        y[2 * i + 1] = results[255 - d]
+
+
 cdef inline void softmax_rows_table(
     const float* table, const input8* x, output8* y, int64_t rows, int64_t depth, float y_scale, int32_t y_zero_point, UnaryKernel lookup,
 ) noexcept nogil:
@@ -167,6 +189,9 @@ cdef inline void softmax_rows_table(
     cdef int64_t c
     cdef int64_t first = 0
     cdef int count, r
+    if depth == 2 and rows >= MANY_PAIRS:
+        softmax_pairs(table, x, y, rows, y_scale, y_zero_point)
+        return
     while first < rows:
         count = sum_rows(table, x, rows - first, depth, tops, values if depth < LONG_ROW else NULL, totals)
         for r in range(count):
