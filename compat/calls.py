@@ -102,7 +102,12 @@ class Program:
     def resize_tensor_input(self, place, kind, strict=False):
         details = self.interpreter.get_input_details()[place]
         shape = self._shape(place, kind)
-        self.interpreter.resize_tensor_input(details["index"], shape, strict=strict)
+        try:
+            self.interpreter.resize_tensor_input(details["index"], shape, strict=strict)
+        except Exception:
+            if kind == "negative" and not self.held:  # refused behind what asks for an allocation
+                self.fed, self.ready = False, self.ready and False
+            raise
         if list(details["shape"]) != shape:
             self.fed, self.ready = False, self.ready and False
 
@@ -281,8 +286,8 @@ class Program:
             shape = [int(np.prod(shape))]
         elif kind == "less" and len(shape) > 1:
             shape = [shape[0] * shape[1], *shape[2:]]
-        elif kind == "none" and shape:
-            shape[0] = 0
+        elif kind in ("none", "negative") and shape:
+            shape[0] = 0 if kind == "none" else -1
         return shape
 
     def _read(self, tensors, defined):

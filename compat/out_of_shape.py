@@ -12,6 +12,7 @@ from .causes import (
     has_no_images,
     lacks_room_for_sums,
     makes_of_nothing,
+    merges_an_extremum,
 )
 from .deviation import Deviation
 
@@ -346,11 +347,15 @@ OUT_OF_SHAPE = (
         )
         for what in ("to none: *", "*rank: *")
     ),
-    Deviation(
-        "GRAPH/*/rewrite extrema, *rank: *#*",
-        "*raised RuntimeError in allocate_tensors: failed to create XNNPACK*  <>  raised RuntimeError in invoke: *_2D wants 4 *",
-        "MAXIMUM or MINIMUM with a constant behind a convolution or pooling runs; TensorFlow's delegate spoils the padding",
-        DEFAULT,
+    *(
+        Deviation(
+            "GRAPH/*/rewrite extrema, *rank: *#*",
+            f"*raised RuntimeError in allocate_tensors: {theirs}*  <>  raised RuntimeError in invoke: *_2D wants 4 *",
+            "MAXIMUM or MINIMUM with a constant behind a convolution or pooling runs; TensorFlow's delegate spoils the padding",
+            DEFAULT,
+            cause=merges_an_extremum,
+        )
+        for theirs in ("failed to create XNNPACK", "XNNPack delegate failed to reshape")
     ),
     Deviation(
         "GRAPH/*, to none: last#*",

@@ -55,6 +55,7 @@ def _call(rng, inputs, tensors):
     if inputs:
         choices += [
             ("resize_tensor_input", place, _shape_kind(rng)),
+            ("resize_tensor_input", place, "negative"),
             ("resize_tensor_input", place, str(rng.choice(["own", "more", "rank"])), True),
             ("set_wrong", place, str(rng.choice(["shape", "type", "order", "index"]))),
             ("hold", place),

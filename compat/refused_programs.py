@@ -17,6 +17,11 @@ from .deviation import Deviation
 DEFAULT = ("AUTO", "BUILTIN")
 
 REFUSED_PROGRAMS = (
+    Deviation(
+        "*, program, *#*",
+        "ok  <>  raised RuntimeError in resize_tensor_input: BytesRequired number of *",
+        "a size below 0 is refused; TensorFlow multiplies sizes without signs, and goes on where that does not overflow",
+    ),
     *(
         Deviation(
             f"{op}/*, program, *#*",

@@ -33,6 +33,9 @@ def operand_shapes(d, limit=4):
             shape[-1] = d.between(1, 20)
             pair = [shape, list(shape)]
         if d.variant in ("broadcast", "high rank") or (d.variant == "signed zeros" and d.flag(0.7)):
+            if d.flag(0.25):  # the last axes are no axis to move along
+                ones = d.between(1, max(rank - 1, 1))
+                shape[-ones:] = [1] * ones
             pair = [[1 if d.flag(0.3) else n for n in shape] for _ in range(2)]
             pair[1] = pair[1][d.between(0, rank - 1) :]
     if d.flag(0.3):

@@ -281,6 +281,14 @@ def test_resize_errors_keep_the_state(ready):
         ready.resize_tensor_input(0, [2, 4], strict=True)
     with pytest.raises(ValueError, match="Shape should be 1D"):
         ready.resize_tensor_input(0, 8)
+    with pytest.raises(RuntimeError, match="not ready"):
+        ready.invoke()
+    ready.allocate_tensors()
+    assert result(ready) == [[11, 22, 33, 44]]
+
+
+def test_a_constant_keeps_its_shape(ready):
+    ready.resize_tensor_input(1, [4])
     assert result(ready) == [[11, 22, 33, 44]]
 
 

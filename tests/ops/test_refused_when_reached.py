@@ -27,6 +27,7 @@ def const(values, dtype=I32):
         ("DILATE", [Tensor([1, 2, 3], F32), const([2, 2]), const(0, F32)], Tensor([3, 5], F32), {}),
         ("DILATE", [Tensor([0], "int8"), const([2]), const(0, "int8")], Tensor([3], "int8"), {}),
         ("REVERSE_V2", [Tensor([2, 3], F32), const([3])], Tensor([2, 3], F32), {}),
+        ("RESHAPE", [Tensor([2, 3], F32), Tensor([1, 2], I32)], Tensor([2, 3], F32), {"new_shape": [7]}),
         (
             "REDUCE_WINDOW",
             [Tensor([2, 3, 4], F32), const(0, F32), *WINDOW],
@@ -113,6 +114,54 @@ def test_an_image_of_another_rank(op, shape, options, resized, runs):
     with pytest.raises(RuntimeError, match="failed to invoke" if runs else "failed to prepare"):
         interpreter.allocate_tensors()
         interpreter.invoke()
+
+
+@only_where_supported
+@pytest.mark.parametrize(
+    "sides, taps, runs", [([1, 5, 5, 2], 3, False), ([1, 5, 5, 2], 1, True), ([5, 5, 2], 3, False)]
+)
+@pytest.mark.parametrize("dtype", [F32, "int8"])
+def test_a_border_that_becomes_the_convolutions_own(sides, taps, runs, dtype):
+    """XNNPACK's convolution reads what the PAD reads, in which there is no fourth dimension; a product does not, and keeps the PAD's."""
+    scale = {} if dtype == F32 else {"scale": 0.1}
+    x, padded, y = (
+        Tensor(shape, dtype, **scale) for shape in ([1, 5, 5, 2], [1, 9, 9, 2], [1, 10 - taps, 10 - taps, 4])
+    )
+    w = Tensor.constant(np.ones([4, taps, taps, 2], dtype), **scale)
+    b = Tensor.constant(np.zeros(4, F32 if dtype == F32 else I32), **({} if dtype == F32 else {"scale": 0.01}))
+    model = Model()
+    main = model.subgraph("main")
+    main.op("PAD", [x, const([[0, 0], [2, 2], [2, 2], [0, 0]])], [padded])
+    main.op("CONV_2D", [padded, w, b], [y], padding="VALID", stride_h=1, stride_w=1)
+    interpreter = allocated(model)
+    interpreter.resize_tensor_input(0, [int(np.prod(sides))])
+    with pytest.raises(RuntimeError, match="failed to invoke" if runs else "failed to prepare"):
+        interpreter.allocate_tensors()
+        interpreter.invoke()
+
+
+@only_where_supported
+@pytest.mark.parametrize("dtype", [F32, "int8"])
+def test_a_product_of_pixels_of_another_rank(dtype):
+    """A convolution of one tap is a matrix product for XNNPACK, whose output has the input's rank."""
+    scale = {} if dtype == F32 else {"scale": 0.1}
+    x, y = Tensor([1, 5, 2, 6], dtype, **scale), Tensor([1, 5, 2, 8], dtype, **scale)
+    b = Tensor.constant(np.zeros(8, F32 if dtype == F32 else I32), **({} if dtype == F32 else {"scale": 0.01}))
+    model = Model.single(
+        "CONV_2D",
+        [x, Tensor.constant(np.ones([8, 1, 1, 6], dtype), **scale), b],
+        [y],
+        padding="VALID",
+        stride_h=1,
+        stride_w=1,
+    )
+    interpreter = allocated(model)
+    for shape in ([60], [10, 6], [1, 1, 5, 2, 6]):
+        interpreter.resize_tensor_input(0, shape)
+        interpreter.allocate_tensors()
+        assert interpreter.get_output_details()[0]["shape"].tolist() == [*shape[:-1], 8]
+        with pytest.raises(RuntimeError, match="wants 4 dimensions"):
+            interpreter.invoke()
 
 
 @only_where_supported

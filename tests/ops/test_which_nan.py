@@ -46,6 +46,28 @@ def fully_connected(w, bias, x):
     return run("FULLY_CONNECTED", inputs, [len(x), len(w)], x, fused_activation_function="NONE")
 
 
+@pytest.mark.skipif(AARCH64, reason="the blocks are those of x86-64's vector code")
+@pytest.mark.parametrize(
+    ("a", "b", "mode", "firsts"),
+    [
+        ([1, 4, 1, 1], [1, 3, 1], "BUILTIN_REF", [2] * 12),
+        ([34, 1], [1], "BUILTIN_REF", [2] * 32 + [1] * 2),
+        ([3, 33], [3, 1], "BUILTIN_REF", ([2] * 32 + [1]) * 3),
+        ([1], [70], "BUILTIN_REF", [1] * 64 + [2] * 6),
+        ([40], [40], "BUILTIN_REF", [1] * 40),
+        ([2, 5, 3], [5, 1], "BUILTIN_WITHOUT_DEFAULT_DELEGATES", [1] * 30),
+        ([2, 5, 34], [5, 1], "BUILTIN_WITHOUT_DEFAULT_DELEGATES", ([2] * 32 + [1] * 2) * 10),
+    ],
+)
+def test_a_sum_of_a_run_and_a_value(a, b, mode, firsts):
+    """The reference's, also where the optimized kernels' vector code takes no broadcast: the run's in the tail behind blocks of 32."""
+    inputs = [Tensor(shape, "float32") for shape in (a, b)]
+    model = Model.single("ADD", inputs, [Tensor(list(np.broadcast_shapes(a, b)), "float32")])
+    feed = [np.full(shape, nan(k)) for k, shape in ((1, a), (2, b))]
+    [y] = run_model(model, *feed, experimental_op_resolver_type=OpResolverType[mode])
+    assert payloads(y) == firsts
+
+
 @pytest.mark.parametrize("rows", [1, 2, 5])
 @pytest.mark.parametrize("depth", [3, 8, 9])
 def test_a_product_and_its_bias(rows, depth):

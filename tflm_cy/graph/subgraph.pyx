@@ -286,22 +286,23 @@ cdef class Subgraph(Context):
     # ---------------------------------------------------------------- shapes and values from outside
 
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1:
-        """Change a tensor's shape before the next allocate; the same shape again changes nothing."""
+        """Change a tensor's shape before the next allocate; the same shape again changes nothing. What is refused wants an allocation, too."""
         cdef Tensor* tensor = &self.tensors[index]
         cdef int64_t size = bytes_of(tensor.type, rank, dims)
         cdef int d
         cdef bint same = rank == tensor.rank and all([dims[d] == tensor.dims[d] for d in range(rank)])
+        if same and size >= 0:
+            return 0
+        if self.running:
+            raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
+        self.ready = self.ready and self.micro
         if is_constant(tensor):
             raise RuntimeError("Attempting to resize a fixed-size tensor.")
-        if self.running and not same:
-            raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
         if rank > MAX_RANK:
             raise RuntimeError(f"rank {rank} of tensor {index} exceeds {MAX_RANK}")
         if size < 0:
             from tflm_cy.graph.description import name_of
             raise RuntimeError(f"BytesRequired number of elements overflowed: {[dims[d] for d in range(rank)]} for {name_of(self, index)}")
-        if same:
-            return 0
         if self.micro:
             raise RuntimeError(f"tensor {index} keeps its shape {shape_of(tensor)}: nothing can be resized in a planned arena")
         for d in range(rank):

@@ -31,7 +31,7 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, check_zero_point_0, is_quantized, prepare_binary, rescale_below_one, rescale_of, rescale_positive, rescale_shifting_right,
-    second_first, share_values, type_limits, whole_range,
+    second_first, share_values, sums_as_reference, type_limits, whole_range,
 )
 from tflm_cy.ops.fused_clamp cimport fused_clamp
 from tflm_cy.ops.operand cimport adopt_type, check_same_type, operand
@@ -44,6 +44,15 @@ from tflm_cy.graph.refusal import LateRefusalError
 
 cdef double VALUE_TIME = 0.3     # nanoseconds
 cdef double RESCALED_TIME = 4    # of a value that is rescaled by itself
+
+
+cdef enum:
+    SPREAD = 32                  # values in a block of the reference's sum, on x86-64
+
+
+cdef struct SpreadSum:
+    RunRange first
+    BinaryKernel add
 
 
 cdef int prepare_add(Context context, Node* node) except -1:
@@ -89,16 +98,33 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
 cdef bint use_f32(Context context, const Node* node, Binary* op, int activation, int sign) except -1:
     """Whether it must not be shared."""
     cdef const Tensor* y = context.output(node, 0)
-    cdef RunRange* r = <RunRange*>context.persistent(sizeof(RunRange))
+    cdef RunRange* r = <RunRange*>context.persistent(sizeof(SpreadSum))
     r[0] = run_range(&op.plan, activation_range_f32(activation))
     op.params = r
     op.kernel = <BinaryKernel>add_f32 if sign > 0 else <BinaryKernel>sub_f32
     if kernels().float32.add != NULL and not AARCH64:                  # whose clamp is XNNPACK's: another zero
         op.kernel = kernels().float32.add if sign > 0 else kernels().float32.sub
+    if not AARCH64 and sign > 0 and op.plan.b_repeats and op.plan.inner >= SPREAD and sums_as_reference(node, &op.plan):
+        (<SpreadSum*>r).add = op.kernel
+        op.kernel = <BinaryKernel>add_f32_spread
+        return op.plan.loops == 0
     if AARCH64 and node.arithmetic == OPTIMIZED and r.range.low == 0 and (five_fold(&op.plan) if sign > 0 else is_one_run(op)):
         op.kernel = <BinaryKernel>add_f32_neon if sign > 0 else <BinaryKernel>sub_f32_neon
         return op.plan.loops == 0 and unit_of(y) % 4 != 0
     return False
+
+
+cdef void add_f32_spread(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    """A sum of runs and values, one for each: the value's NaN comes out in whole blocks of a run, the run's in the tail."""
+    cdef const SpreadSum* s = <const SpreadSum*>params
+    cdef int64_t start = 0
+    cdef int64_t some
+    s.add(params, a, b, y, n)
+    while start < n:
+        some = min(s.first.run, n - start)
+        if b[start] != b[start]:
+            s.add(params, b + start, a + start, y + start, some - some % SPREAD)
+        start += some
 
 
 cdef int use_whole(Context context, Binary* op, int type, int activation, int sign) except -1:

@@ -11,15 +11,13 @@ Source: LiteRT:tflite/kernels/kernel_util.cc (CalculateShapeForBroadcast, Calcul
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.broadcast cimport MAX_DIMS, Broadcast, plan_broadcast
+from tflm_cy.arithmetic.broadcast cimport Broadcast
 from tflm_cy.arithmetic.fixed_point cimport ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Range32, Range64, quantize_multiplier
-from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multipliers cimport Rescale
-from tflm_cy.arithmetic.optimized.addition cimport five_fold
 from tflm_cy.arithmetic.rescale cimport ready
 from tflm_cy.arithmetic.signatures cimport BinaryKernel, UnaryKernel
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, Tensor, count
+from tflm_cy.graph.context cimport MICRO, Context, Node
+from tflm_cy.graph.tensor cimport INT8, UINT8, Tensor, count
 
 
 cdef struct Binary:
@@ -42,6 +40,8 @@ cdef int check_zero_point_0(const Tensor* tensor, str name) except -1
 cdef Rescale rescale_below_one(double real, str name) except *
 cdef Rescale rescale_positive(double real, str name) except *
 cdef Rescale rescale_shifting_right(double real, str name) except *
+cdef bint second_first(const Node* node, const Tensor* a, const Tensor* b, bint product) noexcept nogil
+cdef bint sums_as_reference(const Node* node, const Broadcast* plan) noexcept nogil
 cdef Binary* prepare_binary(Context context, Node* node, str name, bint swapped=*) except NULL
 cdef int invoke_binary(Context context, Node* node) noexcept nogil
 cdef Unary* prepare_unary(Context context, Node* node) except NULL
@@ -93,26 +93,3 @@ cdef inline Range64 whole_range(int activation, int64_t low, int64_t high) noexc
     r.low = 0 if activation == ACT_RELU or activation == ACT_RELU6 else -1 if activation == ACT_RELU_N1_TO_1 else low
     r.high = 6 if activation == ACT_RELU6 else 1 if activation == ACT_RELU_N1_TO_1 else high
     return r
-
-
-cdef inline bint second_first(const Node* node, const Tensor* a, const Tensor* b, bint product) noexcept nogil:
-    """Which operand of a float32 sum or product stands first, which shows where two NaN meet: the first's comes out. The optimized kernels
-    begin with the one that is spread along the last axis where the shapes differ, the reference's sum with the second where the
-    first is spread along the last axis, and so does aarch64's where the optimized kernels' vector code does not take a broadcast.
-    """
-    cdef Broadcast plan
-    cdef int32_t[MAX_DIMS] dims
-    cdef int32_t d, m, n
-    cdef bint plain = node.arithmetic != OPTIMIZED
-    if a.type != FLOAT32 or node.arithmetic == MICRO:
-        return False
-    if AARCH64 and not plain:
-        plain = plan_broadcast(&plan, a.rank, a.dims, b.rank, b.dims, dims) >= 0 and not five_fold(&plan)
-    for d in range(1, max(a.rank, b.rank) + 1):
-        m = a.dims[a.rank - d] if d <= a.rank else 1
-        n = b.dims[b.rank - d] if d <= b.rank else 1
-        if plain:
-            return not product and m == 1 and n != 1
-        if m != n:
-            return n == 1
-    return False

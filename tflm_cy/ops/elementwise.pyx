@@ -3,14 +3,15 @@
 from libc.float cimport DBL_MAX
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from tflm_cy.arithmetic.broadcast cimport Broadcast, plan_broadcast, walk
+from tflm_cy.arithmetic.broadcast cimport MAX_DIMS, Broadcast, plan_broadcast, walk
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport lookup_8
 from tflm_cy.arithmetic.multipliers cimport Rescale
+from tflm_cy.arithmetic.optimized.addition cimport five_fold
 from tflm_cy.arithmetic.rescale cimport ready_below_one
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
-from tflm_cy.graph.context cimport MICRO, Context, IterationSpace, Node, iteration_space, position_space
-from tflm_cy.graph.tensor cimport Tensor, count, shape_of, type_name, type_size
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, IterationSpace, Node, iteration_space, position_space
+from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, shape_of, type_name, type_size
 from tflm_cy.ops.operand cimport expect_arity, operand
 from tflm_cy.ops.value_space cimport Values, channels_of, share_single, value_space, values_of_units
 from tflm_cy.simd.table cimport kernels
@@ -42,6 +43,36 @@ cdef Rescale rescale_shifting_right(double real, str name) except *:
     if not real > 0 or real == 1:
         raise ValueError(f"{name}: the scales' quotient {real} is out of range, it must be positive and not 1")
     return ready_below_one(quantize_multiplier(real))
+
+
+cdef bint sums_as_reference(const Node* node, const Broadcast* plan) noexcept nogil:
+    """Also by the optimized kernels, where their vector code does not take a broadcast."""
+    return node.arithmetic == REFERENCE or (node.arithmetic == OPTIMIZED and not five_fold(plan))
+
+
+cdef bint second_first(const Node* node, const Tensor* a, const Tensor* b, bint product) noexcept nogil:
+    """Which operand of a float32 sum or product stands first, which shows where two NaN meet: the first's comes out. The optimized kernels
+    begin with the one that is spread along the last axis where the shapes differ, the reference's sum with the second where the
+    first is spread along the last axis that is longer than 1.
+    """
+    cdef Broadcast plan
+    cdef int32_t[MAX_DIMS] dims
+    cdef int32_t d, m, n
+    cdef bint plain = node.arithmetic != OPTIMIZED
+    if a.type != FLOAT32 or node.arithmetic == MICRO:
+        return False
+    if not plain:
+        plain = plan_broadcast(&plan, a.rank, a.dims, b.rank, b.dims, dims) >= 0 and sums_as_reference(node, &plan)
+    for d in range(1, max(a.rank, b.rank) + 1):
+        m = a.dims[a.rank - d] if d <= a.rank else 1
+        n = b.dims[b.rank - d] if d <= b.rank else 1
+        if plain and m == 1 and n == 1:
+            continue
+        if plain:
+            return not product and m == 1 and n != 1
+        if m != n:
+            return n == 1
+    return False
 
 
 cdef Binary* prepare_binary(Context context, Node* node, str name, bint swapped=False) except NULL:

@@ -1,8 +1,8 @@
 # tflm_cy: optimize=size
 """RESHAPE, SQUEEZE, EXPAND_DIMS: the same bytes under another shape. Every type, strings included.
 
-RESHAPE takes its shape from an int32 vector (second input) when there is one, else from its option; a vector that is
-not constant makes the output dynamic. A constant input is reshaped once, in prepare. An option of [0] is an old way
+RESHAPE takes its shape from an int32 vector (second input) when there is one, else from its option; a second input that is
+not constant makes the output dynamic, also where it is no such vector. A constant input is reshaped once, in prepare. An option of [0] is an old way
 to write a scalar. One dimension may be -1:
 
     input [0, 3] to [-1, 0] gives [3, 0]        # the quotient of the products without their zeros
@@ -111,18 +111,13 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
     want_same_bytes(x, y)
     if node.arithmetic == XNNPACK:
         read_delegated(node, shape, &wanted)
-    elif shape != NULL and shape.rank == 1 and shape.type == INT32:
-        if shape.dims[0] > MAX_RANK:
-            raise ValueError(f"a shape of {shape.dims[0]} dimensions, at most {MAX_RANK} are possible")
-        if not is_constant(shape):
+    else:
+        check_rank(node, shape)
+        if shape != NULL and not is_constant(shape) and (is_vector(shape) or node.arithmetic != MICRO):
             context.set_dynamic(y)
             node.invoke = reshape_dynamic
             return 0
-        read_shape(shape, &wanted)
-    else:
-        read_option(node, &wanted)
-        if wanted.rank == 1 and wanted.dims[0] == 0:
-            wanted.rank = 0
+        read_shape(node, shape, &wanted)
     refusal = resolve(x, &wanted)
     if refusal == COUNTS:
         text = f"{refusal.decode()} ({count(x)} != {elements(&wanted)}): {shape_of(x)} cannot become {[wanted.dims[d] for d in range(wanted.rank)]}"
@@ -138,28 +133,43 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
     return 0
 
 
-cdef void read_shape(const Tensor* shape, Wanted* wanted) noexcept nogil:
+cdef bint is_vector(const Tensor* shape) noexcept nogil:
+    return shape != NULL and shape.rank == 1 and shape.type == INT32
+
+
+cdef int check_rank(const Node* node, const Tensor* shape) except -1:
+    cdef int64_t rank = shape.dims[0] if is_vector(shape) else table_vector(node.options, RESHAPE_NEW_SHAPE).length
+    if rank > MAX_RANK:
+        raise ValueError(f"a shape of {rank} dimensions, at most {MAX_RANK} are possible")
+    return 0
+
+
+cdef void read_shape(const Node* node, const Tensor* shape, Wanted* wanted) noexcept nogil:
+    """Of the vector, else the option's; an option of [0] means none."""
     cdef int d
+    if not is_vector(shape):
+        read_option(node, wanted)
+        if wanted.rank == 1 and wanted.dims[0] == 0:
+            wanted.rank = 0
+        return
     wanted.rank = shape.dims[0]
     for d in range(wanted.rank):
         wanted.dims[d] = <int32_t>index_at(INT32, shape.data, d)
 
 
-cdef int read_option(const Node* node, Wanted* wanted) except -1:
+cdef void read_option(const Node* node, Wanted* wanted) noexcept nogil:
     cdef Vector option = table_vector(node.options, RESHAPE_NEW_SHAPE)
     cdef int d
-    if option.length > MAX_RANK:
-        raise ValueError(f"a shape of {option.length} dimensions, at most {MAX_RANK} are possible")
     wanted.rank = option.length
     for d in range(wanted.rank):
         wanted.dims[d] = vector_i32(option, d)
-    return 0
 
 
 cdef int read_delegated(const Node* node, const Tensor* shape, Wanted* wanted) except -1:
     cdef int64_t rank
     cdef int d
     if shape == NULL:
+        check_rank(node, shape)
         read_option(node, wanted)
     else:
         rank = count(shape)
@@ -273,7 +283,7 @@ cdef int reshape_dynamic(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef Wanted wanted
     cdef const char* refusal
-    read_shape(context.input(node, 1), &wanted)
+    read_shape(node, context.input(node, 1), &wanted)
     refusal = resolve(x, &wanted)
     return copy_shaped(context, node, &wanted, refusal)
 

@@ -30,7 +30,8 @@ from tflm_cy.schema.builtins cimport (
     BUILTIN_MAX_POOL_2D, BUILTIN_MEAN, BUILTIN_MUL, BUILTIN_PAD, BUILTIN_RELU, BUILTIN_RELU6, BUILTIN_RELU_N1_TO_1,
     BUILTIN_SQUARE, BUILTIN_SUM,
 )
-from tflm_cy.schema.table cimport table_i8
+from tflm_cy.schema.option_slots cimport CONV_2D_PADDING, CONV_2D_STRIDE_H, CONV_2D_STRIDE_W
+from tflm_cy.schema.table cimport table_i8, table_i32
 
 cdef float INFINITE = float("inf")
 ACTIVATIONS = {1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6"}
@@ -111,6 +112,7 @@ cdef int rewrite(Subgraph g, Partition partition, find) except -1:
     cdef dict sums = {}                                # output of a SUM -> the node that computes it now
     cdef list steps = []
     cdef Node* node
+    cdef int32_t[8] border
     cdef int n, i, x, code, source, variant
     for n in partition.nodes:
         if begins_rewrite(g.graph.nodes[n].code):
@@ -147,10 +149,14 @@ cdef int rewrite(Subgraph g, Partition partition, find) except -1:
                 steps += as_mean(g, n, sums, find)
             else:
                 steps.append(n)
-        elif (code == BUILTIN_CONV_2D or code == BUILTIN_DEPTHWISE_CONV_2D) and x in makers and takes_pad(g, makers[x], n) and (
-                readers[x] == 1 and x not in partition.outputs):
-            steps.remove(makers[x])
-            steps.append(with_pad(g, partition, makers[x], n))
+        elif (code == BUILTIN_CONV_2D or code == BUILTIN_DEPTHWISE_CONV_2D) and x in makers and readers[x] == 1 and (
+                x not in partition.outputs and pads_image(g, makers[x], n, border)):
+            if takes_pad(g, makers[x], n, border):
+                steps.remove(makers[x])
+                steps.append(with_pad(g, partition, makers[x], n))
+            else:
+                partition.padded[x] = (g.graph.nodes[<int>makers[x]].inputs[0], border[2] + border[3], border[4] + border[5])
+                steps.append(n)
         else:
             if (code == BUILTIN_RELU or code == BUILTIN_RELU6 or code == BUILTIN_RELU_N1_TO_1) and is_float(g, node) and x in makers and (
                     readers[x] == 1 and x not in partition.outputs):
@@ -160,31 +166,46 @@ cdef int rewrite(Subgraph g, Partition partition, find) except -1:
     return 0
 
 
-cdef bint takes_pad(Subgraph g, int pad, int n) except -1:
-    """True where a convolution can pad by itself: a border of rows and columns, smaller than its filter."""
+cdef bint pads_image(Subgraph g, int pad, int n, int32_t* sizes) except -1:
+    """True where XNNPACK makes the border that a PAD writes, of rows and columns, the convolution's own padding. sizes: of the border."""
     cdef const Node* node = &g.graph.nodes[n]
     cdef const Node* border = &g.graph.nodes[pad]
     cdef const Tensor* x
-    cdef const Tensor* y
     cdef const Tensor* w
     cdef const Tensor* paddings
-    cdef int32_t[8] sizes
     cdef int i
-    if not g.fuse or g.graph.preserve_all or border.code != BUILTIN_PAD or table_i8(node.options, 0, 0) != VALID:
+    if border.code != BUILTIN_PAD or table_i8(node.options, CONV_2D_PADDING, 0) != VALID:
         return False
     if border.input_count != 2 or node.input_count < 2 or node.input_count > 3 or border.inputs[1] < 0 or node.inputs[1] < 0:
         return False
-    x, y, w = &g.tensors[border.inputs[0]], &g.tensors[border.outputs[0]], &g.tensors[node.inputs[1]]
-    paddings = &g.tensors[border.inputs[1]]
-    if x.type != FLOAT32 or y.type != FLOAT32 or w.type != FLOAT32 or x.rank != 4 or w.rank != 4:
+    x, w, paddings = &g.tensors[border.inputs[0]], &g.tensors[node.inputs[1]], &g.tensors[border.inputs[1]]
+    if x.rank != 4 or w.rank != 4 or (node.code == BUILTIN_CONV_2D and is_product(node, x, w)):
         return False
-    if paddings.type != INT32 or paddings.allocation != CONSTANT or paddings.bytes != sizeof(sizes) or paddings.data == NULL:
+    if paddings.type != INT32 or paddings.allocation != CONSTANT or paddings.bytes != 8 * sizeof(int32_t) or paddings.data == NULL:
         return False
-    memcpy(sizes, paddings.data, sizeof(sizes))
+    memcpy(sizes, paddings.data, 8 * sizeof(int32_t))
     for i in range(8):
-        if sizes[i] < 0 or sizes[i] >= (w.dims[1] if i == 2 or i == 3 else w.dims[2] if i == 4 or i == 5 else 1):
+        if sizes[i] < 0 or (sizes[i] > 0 and not 2 <= i < 6):
             return False
     return True
+
+
+cdef bint is_product(const Node* node, const Tensor* x, const Tensor* w) noexcept:
+    """A CONV_2D that is a matrix product for XNNPACK, which has no padding."""
+    if w.dims[1] != 1 or w.dims[2] != 1 or x.dims[3] != w.dims[3] or w.dims[0] + w.dims[3] <= 2:
+        return False
+    return table_i32(node.options, CONV_2D_STRIDE_H, 0) == 1 and table_i32(node.options, CONV_2D_STRIDE_W, 0) == 1
+
+
+cdef bint takes_pad(Subgraph g, int pad, int n, const int32_t* sizes) noexcept:
+    """True where a convolution here can pad by itself, too: of float32, by less than its filter."""
+    cdef const Tensor* w = &g.tensors[g.graph.nodes[n].inputs[1]]
+    cdef const Node* border = &g.graph.nodes[pad]
+    if not g.fuse or g.graph.preserve_all or w.type != FLOAT32:
+        return False
+    if g.tensors[border.inputs[0]].type != FLOAT32 or g.tensors[border.outputs[0]].type != FLOAT32:
+        return False
+    return max(sizes[2], sizes[3]) < w.dims[1] and max(sizes[4], sizes[5]) < w.dims[2]
 
 
 cdef int with_pad(Subgraph g, Partition partition, int pad, int n) except -1:

@@ -17,6 +17,7 @@ cdef class Partition:
     cdef readonly dict largest       # output of a reduction -> the most bytes that it has ever had
     cdef readonly dict first_shapes  # attention, product -> the shapes of its operands, the rank when it was prepared first
     cdef readonly dict sides         # image -> its first four dimensions, at first the file's; behind fewer are those that were there
+    cdef readonly dict padded        # image that a PAD makes and the convolution behind it pads itself -> the PAD's input, rows, columns of border
     cdef public list shown           # what building it has changed in tensors' descriptions (`graph.shown`)
 
 

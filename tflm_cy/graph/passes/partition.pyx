@@ -44,7 +44,7 @@ cdef class Partition:
         self.steps = [index]
         self.shown = []
         self.shapes, self.moved, self.channels = {}, set(), {}
-        self.largest, self.first_shapes, self.sides = {}, {}, {}
+        self.largest, self.first_shapes, self.sides, self.padded = {}, {}, {}, {}
 
 
 cdef bint has_side_effect(Subgraph g, int n) noexcept:

@@ -27,11 +27,11 @@ from tflm_cy.arithmetic.xnnpack.product cimport (
 from tflm_cy.graph.context cimport Context, Node, elide, iteration_space, packs, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.window_2d cimport misfit_text
-from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
+from tflm_cy.ops.xnnpack.fused_pad cimport is_product_of_pixels, set_padded_window
 from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_windows, transposed_positions
 from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
-from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank, want_rank
+from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank, shape_of_windows, want_rank
 from tflm_cy.ops.xnnpack.image_channels cimport channels_read, run_alone
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_f32, run_f32, run_range_f32, try_fuse_f32
 from tflm_cy.ops.kernels.phases_f32 cimport PhasesF32, plan_phases_f32, run_phases_f32
@@ -106,11 +106,9 @@ cdef int check_bias(const Tensor* b, ptrdiff_t channels, str name) except -1:
 cdef int finish_window(Context context, Node* node, Convolution* op) except -1:
     """Output size and padding from strides and dilations; the output's shape."""
     cdef ConvShape* g = &op.shape
-    cdef int32_t[4] dims
     cdef int padding = table_i8(node.options, CONV_2D_PADDING, 0)
     cdef bint misfit = set_padded_window(context, node, g, padding, context.operator_name(node))
-    dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
-    context.set_shape(context.output(node, 0), 4, dims)
+    shape_of_windows(context, context.input(node, 0), context.output(node, 0), g, is_product_of_pixels(node, g))
     if misfit:
         raise OwnRefusalError(misfit_text(g, context.operator_name(node)))
     refuse_other_rank(context.input(node, 0), 4, context.operator_name(node))

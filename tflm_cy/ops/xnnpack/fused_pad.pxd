@@ -12,13 +12,17 @@ from tflm_cy.ops.window_2d cimport check_window, is_delegated_product, set_deleg
 from tflm_cy.schema.builtins cimport BUILTIN_CONV_2D
 
 
+cdef inline bint is_product_of_pixels(const Node* node, const ConvShape* g) noexcept nogil:
+    return node.code == BUILTIN_CONV_2D and node.fusion != FUSED_PAD and is_delegated_product(g)
+
+
 cdef inline bint set_padded_window(Context context, const Node* node, ConvShape* g, int padding, str name) except -1:
     """As set_delegated_window, around the image with its border."""
     cdef const Tensor* paddings = context.input(node, 3)
     cdef const int32_t* border
     cdef bint misfit
     if node.fusion != FUSED_PAD or paddings == NULL:
-        return set_delegated_window(g, padding, name, node.code == BUILTIN_CONV_2D and is_delegated_product(g))
+        return set_delegated_window(g, padding, name, is_product_of_pixels(node, g))
     check_window(g, name, False, True)
     border = <const int32_t*>paddings.data
     g.ih += border[2] + border[3]

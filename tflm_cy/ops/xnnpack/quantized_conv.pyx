@@ -31,7 +31,7 @@ from tflm_cy.ops.window_2d cimport is_delegated_product, misfit_text, pad_before
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
-from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank
+from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank, shape_of_windows
 from tflm_cy.ops.xnnpack.image_channels cimport channels_read, run_alone
 from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
 from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8, ready_depthwise_i8
@@ -174,15 +174,10 @@ cdef int read_image(Context context, const Node* node, const Tensor* x, const Te
     return 0
 
 
-cdef int shape_output(Context context, const ConvShape* g, Tensor* y) except -1:
-    cdef int32_t[4] dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
-    return context.set_shape(y, 4, dims)
-
-
 cdef int shape_windows(Context context, ConvShape* g, int padding, const Tensor* x, Tensor* y, str name, bint product=False) except -1:
     """Output size, padding, and the output's shape."""
     cdef bint misfit = set_delegated_window(g, padding, name, product)
-    shape_output(context, g, y)
+    shape_of_windows(context, x, y, g, product)
     if misfit:
         raise OwnRefusalError(misfit_text(g, name))
     return refuse_other_rank(x, 4, name)
@@ -380,7 +375,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     if g.stride_h <= 0 or g.stride_w <= 0:
         raise ValueError(f"TRANSPOSE_CONV: strides {g.stride_h}, {g.stride_w} are not positive")
     set_output_size(g, table_i8(node.options, CONV_2D_PADDING, 0), <const int32_t*>size.data)
-    shape_output(context, g, y)
+    shape_of_windows(context, x, y, g, False)
     refuse_other_rank(x, 4, "TRANSPOSE_CONV")
     if g.ic != g.group_ic:
         raise OwnRefusalError(f"TRANSPOSE_CONV: input {shape_of(x)} does not fit weights {shape_of(w)}")
