@@ -331,6 +331,16 @@ def multiplies_otherwise(case):
     return any(made != filters for made, filters in _channels_made(case))
 
 
+def multiplies_as_fed(case):
+    """An image that is fed first, of a DEPTHWISE_CONV_2D, has other channels than depth_multiplier and filter want."""
+    fed = _allocated(case, case.feeds[0])
+    return any(
+        fed[node["inputs"][0]][-1] * node["builtin_options"][1]["depth_multiplier"] != fed[node["inputs"][1]][-1]
+        for model, graph, node in _nodes(case, "DEPTHWISE_CONV_2D")
+        if graph is model["subgraphs"][0]
+    )
+
+
 def _resized_shapes(case):
     """The shapes that a program gives an input, by its place; those of the first feed where it is not resized."""
     for place, array in enumerate(case.feeds[0]):
