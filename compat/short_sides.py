@@ -1,6 +1,6 @@
 """Differences of `python -m compat --odd --case "short side"` that we want: inputs of which a dimension has become 1, 2 or 3."""
 
-from .causes import gives_more_than_the_image, multiplies_as_fed
+from .causes import gives_more_than_the_image, multiplies_as_fed, squashes_transposed
 from .deviation import Deviation
 from .out_of_shape import MISFITS
 
@@ -78,5 +78,11 @@ SHORT_SIDES = (
         "a depth_multiplier that does not fit the image's channels is not looked at; TensorFlow reads more channels than there are, or "
         "leaves values unwritten",
         cause=multiplies_as_fed,
+    ),
+    Deviation(
+        "BATCH_MATMUL/*/short side *#*",
+        "invoke 0, output 0: *",
+        "several transposed matrices times one give as many; TensorFlow takes them for the rows of one, and leaves the others unwritten",
+        cause=squashes_transposed,
     ),
 )
