@@ -331,6 +331,27 @@ def multiplies_otherwise(case):
     return any(made != filters for made, filters in _channels_made(case))
 
 
+def multiplies_as_fed(case):
+    """An image that is fed first, of a DEPTHWISE_CONV_2D, has other channels than depth_multiplier and filter want."""
+    fed = _allocated(case, case.feeds[0])
+    return any(
+        fed[node["inputs"][0]][-1] * node["builtin_options"][1]["depth_multiplier"] != fed[node["inputs"][1]][-1]
+        for model, graph, node in _nodes(case, "DEPTHWISE_CONV_2D")
+        if graph is model["subgraphs"][0]
+    )
+
+
+def squashes_transposed(case):
+    """A BATCH_MATMUL with adj_x has several matrices of x for one of y. TensorFlow 2.21 takes them for the rows of one."""
+    fed = _allocated(case, case.feeds[0])
+    for model, graph, node in _nodes(case, "BATCH_MATMUL"):
+        x, y = (fed[t] for t in node["inputs"][:2])
+        adjoint = graph is model["subgraphs"][0] and node["builtin_options"][1]["adj_x"]
+        if adjoint and len(x) > 2 < len(y) and y[-3] == 1 < x[-3]:
+            return True
+    return False
+
+
 def _resized_shapes(case):
     """The shapes that a program gives an input, by its place; those of the first feed where it is not resized."""
     for place, array in enumerate(case.feeds[0]):

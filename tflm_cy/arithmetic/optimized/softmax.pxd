@@ -394,15 +394,35 @@ cdef inline void exponentials(const float* x, float* y, int64_t n, float top, fl
         y[c] = eigen_exp((x[c] - top) * beta)
 
 
+cdef inline void find_vectors(int64_t row, int64_t rows, int64_t depth, int64_t threads, int64_t* first, int64_t* end) noexcept nogil:
+    """The values of a row that are in vectors on aarch64: TensorFlow gives each of its threads some rows, at least eight, whose vectors begin at
+    an address on 16 bytes."""
+    cdef int64_t tasks = max(min(rows / 8, threads), <int64_t>1)
+    cdef int64_t begin = 0
+    cdef int64_t stop = rows / tasks
+    cdef int64_t at
+    while stop <= row:
+        tasks -= 1
+        begin = stop
+        stop = begin + (rows - begin) / tasks
+    at = begin * depth + (-(begin * depth) & 3)
+    first[0] = at - row * depth
+    end[0] = at + whole_vectors(stop * depth - at) - row * depth
+
+
 cdef inline void softmax_row_eigen(
-    const float* x, float* y, int64_t row, int64_t rows, int64_t depth, float beta, const RowKernels* fast=NULL,
+    const float* x, float* y, int64_t row, int64_t rows, int64_t depth, float beta, int64_t threads, const RowKernels* fast=NULL,
 ) noexcept nogil:
-    """`row` of `rows` counts from the start of the tensor, whose last values beyond whole vectors have the C library's exponential on aarch64."""
+    """`row` of `rows` counts from the start of the tensor. On aarch64 values beyond whole vectors have the C library's exponential."""
     cdef float top = largest_of_row(x, depth, aligned_start(row, depth), fast)
-    cdef int64_t c
+    cdef int64_t first, end, c
     exponentials(x, y, depth, top, beta, fast)
-    for c in range(max(<int64_t>0, whole_vectors(rows * depth) - row * depth), depth if AARCH64 else 0):
-        y[c] = expf((x[c] - top) * beta)
+    if AARCH64:
+        find_vectors(row, rows, depth, threads, &first, &end)
+        for c in range(min(first, depth)):
+            y[c] = expf((x[c] - top) * beta)
+        for c in range(max(end, <int64_t>0), depth):
+            y[c] = expf((x[c] - top) * beta)
     divide_by_sum(y, row, depth, fast)
 
 
