@@ -11,6 +11,7 @@ _SOFTMAX_OUTPUT = {"int8": (1 / 256, -128), "uint8": (1 / 256, 0), "int16": (1 /
 @cases("SOFTMAX", dtypes=("float32", "int8", "uint8", "int16"), variants=("random", "flat", "special", "one value"))
 @cases("SOFTMAX", dtypes=("int8-int16", "uint8-int16"), variants=("random", "flat"))
 @cases("SOFTMAX", dtypes=("int8", "uint8", "int8-int16", "uint8-int16"), variants=("long rows",))
+@cases("SOFTMAX", dtypes=("float32", "int8", "uint8", "int16", "int8-int16", "uint8-int16"), variants=("many rows",))
 @cases("SOFTMAX", dtypes=("float32", "int8"), variants=("zero batch",))
 @cases("SOFTMAX", dtypes=("int8", "uint8", "int8-int16", "uint8-int16"), variants=("wrapping sum",))
 def softmax(d):
@@ -20,6 +21,8 @@ def softmax(d):
         shape = [0, 5]
     if d.variant == "long rows":
         shape = [d.between(1, 3), d.between(300, 1100)]
+    if d.variant == "many rows":
+        shape = [d.between(250, 1200), d.choice(1, 2, 2, 3, d.between(4, 30))]
     x, y = d.tensor(shape, source), d.tensor(shape, target)
     if y.scale is not None:
         y.scale, y.zero_point = _SOFTMAX_OUTPUT[target]
@@ -56,9 +59,11 @@ def _wrapping(d, values, all_sums):
 
 
 @cases("LOG_SOFTMAX", dtypes=("int8", "uint8"), variants=("wrapping sum",))
-@cases("LOG_SOFTMAX", dtypes=("float32", "int8", "uint8"), variants=("random", "flat", "special"))
+@cases("LOG_SOFTMAX", dtypes=("float32", "int8", "uint8"), variants=("random", "flat", "special", "many rows"))
 def log_softmax(d):
     shape = d.rows(d.between(0, 3), 4, 30)
+    if d.variant == "many rows":
+        shape = [d.between(250, 1200), d.choice(1, 1, 2, 3, d.between(4, 20))]
     if d.variant == "wrapping sum":
         shape[-1] = d.between(8700, 18000)
     x, y = d.tensor(shape), d.tensor(shape)

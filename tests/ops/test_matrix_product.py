@@ -100,6 +100,22 @@ def test_hybrid_fully_connected(asymmetric):
     np.testing.assert_array_equal(outputs(np.zeros_like(x)), [b, b])
 
 
+def test_sums_of_rows_of_weights_overflow_in_lanes_of_16_bits():
+    """Inputs of 1 become 127 with a zero point of -128; 132 blocks of 16 weights of 127 are beyond a lane, but not on aarch64."""
+    depth = 132 * 16
+    weights = Tensor.constant(np.full((1, depth), 127, np.int8), scale=[1.0], zero_point=[0])
+    x = np.ones((1, depth), np.float32)
+    [y] = run(
+        "FULLY_CONNECTED",
+        [(x, "float32"), weights, None],
+        [Tensor([1], "float32")],
+        version=9,
+        asymmetric_quantize_inputs=True,
+    )
+    row_sum = 127 * depth - (0 if platform.machine() == "aarch64" else 8 * 65536)
+    np.testing.assert_allclose(y[0, 0], (127 * 127 * depth + 128 * row_sum) / 255, rtol=1e-5)
+
+
 def test_hybrid_products_have_tensorflows_sign_error():
     """-1 * -128 counts as -128 within full blocks of 16 columns, but not on aarch64."""
     weights = Tensor.constant(np.full((1, 16), -128, np.int8), scale=[1.0], zero_point=[0])

@@ -9,6 +9,7 @@ import pytest
 from compat.builder import Model, Tensor
 from tests.machine import AARCH64
 from tflm_cy.ops import arm_cores, generation
+from tflm_cy.simd import table
 
 from .delegated import invoke, only_where_supported, run_quantized
 from .one_operator import same
@@ -411,6 +412,29 @@ def test_an_average_is_rounded_twice_but_on_aarch64(dtype, outputs):
     scale = F32(1) / F32(18)
     want = averaged(x.astype(int).sum(0).astype(F32), scale, offset_of(29, 18 * (18 + low), scale))
     same(got, narrowed(away(want), dtype))
+
+
+def sum_in_16_bits(row):
+    """64 values at a time in 32 lanes, which begin again after 256 times; what is left one by one."""
+    pairs = row[: len(row) // 64 * 64].astype(int).reshape(-1, 32, 2).sum(2)
+    lanes = [pairs[i : i + 256].sum(0).astype(np.int16) for i in range(0, len(pairs), 256)]
+    return np.sum(lanes, dtype=int) + row[len(row) // 64 * 64 :].sum(dtype=int)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "runs"), [([2, 12000], [1], True), ([12000, 1], [0], False), ([3, 1, 9001], [0, 2], True)]
+)
+def test_long_runs_are_summed_in_16_bits_on_avx2_without_vnni(shape, axes, runs):
+    x = np.full(shape, 127, np.int8)
+    scale = F32(1 / 16384)
+    tensors = [Tensor(shape, "int8", scale=scale, zero_point=0), Tensor.constant(np.array(axes, np.int32))]
+    y = Tensor([2] if axes == [1] else [1], "int8", scale=1.0, zero_point=0)
+    [got] = run_quantized("SUM", tensors, [y], [x])
+    wraps = runs and generation.generation_name() == "avx2" and "avxvnni" not in table.available()
+    sums = [sum_in_16_bits(row) if wraps else row.sum(dtype=int) for row in x.reshape(-1, shape[-1])]
+    sums = np.array(sums if axes == [1] else [sum(sums)])
+    assert (sums == x.size * 127 // len(sums)).all() != wraps
+    same(got, narrowed(away(sums.astype(F32) * scale), "int8"))
 
 
 def test_the_zero_points_share_of_an_average_is_rounded_as_the_average():
