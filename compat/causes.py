@@ -331,6 +331,21 @@ def multiplies_otherwise(case):
     return any(made != filters for made, filters in _channels_made(case))
 
 
+def multiplies_otherwise_when_shaped(case):
+    """The same of a DEPTHWISE_CONV_2D at shapes that an image gets."""
+    shapes = _all_allocated(case)
+    for model, graph, node in _nodes(case, "DEPTHWISE_CONV_2D"):
+        if graph is model["subgraphs"][0]:
+            multiplier, filters = (
+                node["builtin_options"][1]["depth_multiplier"],
+                _shape(graph["tensors"][node["inputs"][1]])[-1],
+            )
+            images = [found[node["inputs"][0]] for found in shapes]
+            if any(len(image) == 4 and image[3] * multiplier != filters for image in images):
+                return True
+    return False
+
+
 def _resized_shapes(case):
     """The shapes that a program gives an input, by its place; those of the first feed where it is not resized."""
     for place, array in enumerate(case.feeds[0]):
