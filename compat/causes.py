@@ -331,18 +331,35 @@ def multiplies_otherwise(case):
     return any(made != filters for made, filters in _channels_made(case))
 
 
+def _multiplies_otherwise(case, shapes):
+    """At these shapes an image of a DEPTHWISE_CONV_2D has other channels than depth_multiplier and filter want."""
+    return any(
+        shapes[node["inputs"][0]]
+        and shapes[node["inputs"][0]][-1] * node["builtin_options"][1]["depth_multiplier"]
+        != shapes[node["inputs"][1]][-1]
+        for model, graph, node in _nodes(case, "DEPTHWISE_CONV_2D")
+        if graph is model["subgraphs"][0]
+    )
+
+
+def multiplies_as_fed(case):
+    """It has them at the shapes that are fed first."""
+    return _multiplies_otherwise(case, _allocated(case, case.feeds[0]))
+
+
 def multiplies_otherwise_when_shaped(case):
-    """The same of a DEPTHWISE_CONV_2D at shapes that an image gets."""
-    shapes = _all_allocated(case)
-    for model, graph, node in _nodes(case, "DEPTHWISE_CONV_2D"):
-        if graph is model["subgraphs"][0]:
-            multiplier, filters = (
-                node["builtin_options"][1]["depth_multiplier"],
-                _shape(graph["tensors"][node["inputs"][1]])[-1],
-            )
-            images = [found[node["inputs"][0]] for found in shapes]
-            if any(len(image) == 4 and image[3] * multiplier != filters for image in images):
-                return True
+    """It has them at any of its shapes."""
+    return any(_multiplies_otherwise(case, shapes) for shapes in _all_allocated(case))
+
+
+def squashes_transposed(case):
+    """A BATCH_MATMUL with adj_x has several matrices of x for one of y. TensorFlow 2.21 takes them for the rows of one."""
+    fed = _allocated(case, case.feeds[0])
+    for model, graph, node in _nodes(case, "BATCH_MATMUL"):
+        x, y = (fed[t] for t in node["inputs"][:2])
+        adjoint = graph is model["subgraphs"][0] and node["builtin_options"][1]["adj_x"]
+        if adjoint and len(x) > 2 < len(y) and y[-3] == 1 < x[-3]:
+            return True
     return False
 
 

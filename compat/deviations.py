@@ -12,6 +12,7 @@ from .odd_files import ODD_FILES
 from .other_ranks import OTHER_RANKS
 from .out_of_shape import OUT_OF_SHAPE
 from .refused_programs import REFUSED_PROGRAMS
+from .short_sides import SHORT_SIDES
 
 DEFAULT = ("AUTO", "BUILTIN")
 NOT_REFERENCE = (*DEFAULT, "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
@@ -363,6 +364,7 @@ DEVIATIONS = (
     *OTHER_RANKS,
     *OUT_OF_SHAPE,
     *REFUSED_PROGRAMS,
+    *SHORT_SIDES,
 )
 
 

@@ -20,102 +20,105 @@ from .deviation import Deviation
 DEFAULT = ("AUTO", "BUILTIN")
 NOT_REFERENCE = (*DEFAULT, "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 
+# Shapes that do not belong together, where TensorFlow runs: which cases, what is said here, why.
+MISFITS = (
+    (
+        "MIRROR_PAD/*",
+        "MirrorPad paddings ",
+        "a border larger than its image is refused; TensorFlow reads outside of it",
+    ),
+    (
+        "GRAPH/*",
+        "MirrorPad paddings * Node number * (MIRROR_PAD)*",
+        "a border larger than its image is refused; TensorFlow reads outside of it",
+    ),
+    (
+        "FULLY_CONNECTED/shuffled/*",
+        "FULLY_CONNECTED: * operands are too few for ",
+        "room of the file's size that is too small is refused; TensorFlow writes across its end",
+    ),
+    (
+        "GRAPH/*",
+        "Not an even split",
+        "parts that do not come out even are refused; TensorFlow's delegate runs on memory that is not the tensors', or dies",
+    ),
+    (
+        "SPLIT/float32/random",
+        "Not an even split",
+        "parts that do not come out even are refused; TensorFlow's delegate runs on memory that is not the tensors', or dies",
+    ),
+    (
+        "GRAPH/float32/*",
+        "TRANSPOSE_CONV: a filter of the shape * for an image *",
+        "an image of fewer channels than the filter wants is refused; TensorFlow's delegate reads as many as the filter wants",
+    ),
+    (
+        "REVERSE_SEQUENCE/*",
+        "*seq_lengths",
+        "lengths beyond the sequence are refused; TensorFlow looks at the first one only",
+    ),
+    (
+        "SLICE/*",
+        "Invalid begin and size",
+        "a part outside of its tensor is refused; TensorFlow copies what lies behind",
+    ),
+    (
+        "GRAPH/*",
+        "Invalid begin and size. Node number * (SLICE)*",
+        "a part outside of its tensor is refused; TensorFlow copies what lies behind",
+    ),
+    (
+        "STABLEHLO_GATHER/*",
+        "STABLEHLO_GATHER: a slice ",
+        "slices outside of the operand are refused; TensorFlow copies them",
+    ),
+    (
+        "STABLEHLO_*",
+        "index vectors ",
+        "index vectors that are too short are refused; TensorFlow reads what lies behind",
+    ),
+    (
+        "STABLEHLO_SCATTER/*",
+        "updates ",
+        "updates of other shapes are refused; TensorFlow reads indices that are not there",
+    ),
+    (
+        "STRIDED_SLICE/*",
+        "slice index ",
+        "an index outside of its axis is refused; TensorFlow leaves the output unwritten",
+    ),
+    (
+        "aeq.hadamard_rotation/*",
+        "aeq.hadamard",
+        "an output of the file's size is refused; TensorFlow writes across its end",
+    ),
+    (
+        "*VARIABLE*",
+        "the variable has ",
+        "a variable smaller than what is read is refused; TensorFlow reads beyond it",
+    ),
+    (
+        "VAR_HANDLE/*",
+        "the variable has ",
+        "a variable smaller than what is read is refused; TensorFlow reads beyond it",
+    ),
+    (
+        "CALL_ONCE/*",
+        "the variable has ",
+        "a variable smaller than what is read is refused; TensorFlow reads beyond it",
+    ),
+    (
+        "GRAPH/*/variables",
+        "the variable has ",
+        "a variable smaller than what is read is refused; TensorFlow reads beyond it",
+    ),
+)
+
 OUT_OF_SHAPE = (
     # ---- `python -m compat --placeholders`: in shapes that do not belong together, where TensorFlow runs
     *(
         Deviation(f"{cases}, *#*", f"ok  <>  raised RuntimeError in invoke: {text}*", f"{reason} at a placeholder")
-        for cases, text, reason in (
-            (
-                "MIRROR_PAD/*",
-                "MirrorPad paddings ",
-                "a border larger than its image is refused; TensorFlow reads outside of it",
-            ),
-            (
-                "GRAPH/*",
-                "MirrorPad paddings * Node number * (MIRROR_PAD)*",
-                "a border larger than its image is refused; TensorFlow reads outside of it",
-            ),
-            (
-                "FULLY_CONNECTED/shuffled/*",
-                "FULLY_CONNECTED: * operands are too few for ",
-                "room of the file's size that is too small is refused; TensorFlow writes across its end",
-            ),
-            (
-                "GRAPH/*",
-                "Not an even split",
-                "parts that do not come out even are refused; TensorFlow's delegate runs on memory that is not the tensors', or dies",
-            ),
-            (
-                "SPLIT/float32/random",
-                "Not an even split",
-                "parts that do not come out even are refused; TensorFlow's delegate runs on memory that is not the tensors', or dies",
-            ),
-            (
-                "GRAPH/float32/*",
-                "TRANSPOSE_CONV: a filter of the shape * for an image *",
-                "an image of fewer channels than the filter wants is refused; TensorFlow's delegate reads as many as the filter wants",
-            ),
-            (
-                "REVERSE_SEQUENCE/*",
-                "*seq_lengths",
-                "lengths beyond the sequence are refused; TensorFlow looks at the first one only",
-            ),
-            (
-                "SLICE/*",
-                "Invalid begin and size",
-                "a part outside of its tensor is refused; TensorFlow copies what lies behind",
-            ),
-            (
-                "GRAPH/*",
-                "Invalid begin and size. Node number * (SLICE)*",
-                "a part outside of its tensor is refused; TensorFlow copies what lies behind",
-            ),
-            (
-                "STABLEHLO_GATHER/*",
-                "STABLEHLO_GATHER: a slice ",
-                "slices outside of the operand are refused; TensorFlow copies them",
-            ),
-            (
-                "STABLEHLO_*",
-                "index vectors ",
-                "index vectors that are too short are refused; TensorFlow reads what lies behind",
-            ),
-            (
-                "STABLEHLO_SCATTER/*",
-                "updates ",
-                "updates of other shapes are refused; TensorFlow reads indices that are not there",
-            ),
-            (
-                "STRIDED_SLICE/*",
-                "slice index ",
-                "an index outside of its axis is refused; TensorFlow leaves the output unwritten",
-            ),
-            (
-                "aeq.hadamard_rotation/*",
-                "aeq.hadamard",
-                "an output of the file's size is refused; TensorFlow writes across its end",
-            ),
-            (
-                "*VARIABLE*",
-                "the variable has ",
-                "a variable smaller than what is read is refused; TensorFlow reads beyond it",
-            ),
-            (
-                "VAR_HANDLE/*",
-                "the variable has ",
-                "a variable smaller than what is read is refused; TensorFlow reads beyond it",
-            ),
-            (
-                "CALL_ONCE/*",
-                "the variable has ",
-                "a variable smaller than what is read is refused; TensorFlow reads beyond it",
-            ),
-            (
-                "GRAPH/*/variables",
-                "the variable has ",
-                "a variable smaller than what is read is refused; TensorFlow reads beyond it",
-            ),
-        )
+        for cases, text, reason in MISFITS
     ),
     Deviation(
         "GRAPH/*, *#*",

@@ -78,6 +78,47 @@ def fully_connected(d):
     return d.case(model, lambda: [activations(), d.values(w)] if fed else [activations()], refused=refused)
 
 
+@cases(
+    "FULLY_CONNECTED",
+    "CONV_2D",
+    "BATCH_MATMUL",
+    dtypes=("int8", "hybrid_i8"),
+    variants=("long rows",),
+)
+@cases("FULLY_CONNECTED", dtypes=("uint8", "int16x8"), variants=("long rows",))
+@cases("FULLY_CONNECTED", "BATCH_MATMUL", dtypes=("hybrid_i8",), variants=("asymmetric, long rows",))
+def long_rows(d):
+    """Thousands of products of one sign, which sums of few bits do not hold."""
+    dtype, weight_type = _TYPES[d.dtype]
+    rows, channels, depth = d.between(1, 6), d.between(1, 20), d.between(2000, 6000)
+    x = d.tensor([rows, depth], dtype)
+    zero_point = d.between(0, 255) if weight_type == "uint8" else 0
+    limits = np.iinfo(weight_type)
+    low = limits.min + 16 * d.between(0, 15)
+    values = d.integers(weight_type, [channels, depth], low, low + 15)
+    w = Tensor.constant(values, scale=d.scale(), zero_point=zero_point)
+    y = d.tensor([rows, channels], dtype)
+    if y.scale is not None:
+        y.scale = np.float32(x.scale * w.scale * depth * 16)
+    options = {"asymmetric_quantize_inputs": True} if d.variant.startswith("asymmetric") else {}
+    inputs, version = [x, w], 11
+    if d.op == "BATCH_MATMUL":
+        options |= {"adj_x": False, "adj_y": True}
+        version = 3
+    else:
+        inputs.append(bias(d, channels, x, w, "int64" if dtype == "int16" else "int32"))
+    if d.op == "CONV_2D":
+        x.shape, w.shape, y.shape = [1, rows, 1, depth], [channels, 1, 1, depth], [1, rows, 1, channels]
+        options = {"padding": "VALID", "stride_h": 1, "stride_w": 1}
+        version = 5
+    shift = d.uniform(-3, 3)
+
+    def feed():
+        return [(d.values(x) + shift).astype(np.float32) if dtype == "float32" else d.values(x)]
+
+    return d.case(Model.single(d.op, inputs, [y], version, **options), feed)
+
+
 def _weights(d, shape, dtype, fed):
     if dtype == "float32":
         return Tensor(shape, dtype) if fed else Tensor.constant(d.values(shape, dtype))

@@ -65,6 +65,22 @@ def reduce_many(d):
     return d.case(model, lambda: [near_one() if d.op == "REDUCE_PROD" and d.variant == "many" else d.values(x)])
 
 
+@cases("MEAN", "REDUCE_MAX", dtypes=("int8", "uint8", "int16"), variants=("long run",))
+@cases("SUM", dtypes=("int8", "uint8"), variants=("long run",))
+def reduce_long(d):
+    """Thousands of values of one sign, which sums of few bits do not hold."""
+    axis, n = d.between(0, 1), d.between(8000, 40000)
+    shape = [d.between(1, 3), n] if axis else [n, d.between(1, 3)]
+    x = d.tensor(shape)
+    y = d.tensor([shape[1 - axis]], like=x)
+    if d.op == "SUM":
+        y.scale = np.float32(x.scale * n)
+    limits = np.iinfo(d.dtype)
+    low = limits.min + 32 * d.between(0, 7) * (2 ** (limits.bits - 8))
+    model = Model.single(d.op, [x, Tensor.constant(np.array([axis], np.int32))], [y], 2)
+    return d.case(model, lambda: [d.integers(d.dtype, shape, low, low + 31)], refused=False)
+
+
 def _scales_of_products(d, x, y):
     """Scales with which products of several values stay inside the type."""
     for tensor in (x, y):

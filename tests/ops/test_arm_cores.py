@@ -3,7 +3,7 @@
 import pytest
 
 from tflm_cy.ops import arm_cores
-from tflm_cy.ops.arm_cores import APPLE, PAIRS, PAIRS_OF_A73, PLAIN, WIDE, product_kernels
+from tflm_cy.ops.arm_cores import APPLE, PAIRS, PAIRS_OF_A73, PLAIN, WIDE, product_kernels, rounds_twice
 from tflm_cy.platform import cores
 from tflm_cy.platform.cores import fastest_core, read_cores
 
@@ -49,6 +49,7 @@ def test_cores_are_read_in_their_order(monkeypatch):
 def test_the_core_decides(monkeypatch, core, kernels):
     monkeypatch.setattr(arm_cores, "fastest_core", lambda: core)
     assert product_kernels(0) == kernels
+    assert rounds_twice() == (core == (0x41, 0xD03))
 
 
 @pytest.mark.parametrize(("name", "kernels"), [("neon", PAIRS), ("dotprod", PAIRS), ("i8mm", PLAIN)])

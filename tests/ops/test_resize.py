@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from compat.builder import Tensor
+from compat.builder import Model, Tensor
+from tests.harness import allocated, run
 from tests.machine import of_x86_64
+from tflm_cy import OpResolverType
 
 from .successive import REFUSED, constant, outputs, same
 
@@ -68,6 +70,19 @@ def test_bilinear_in_fixed_point_is_near_the_real_one(dtype, align, half):
     assert np.abs(got - bilinear(x, (13, 8), align, half)).max() <= spread + 1
 
 
+def test_rounded_steps_that_leave_a_row_go_on_in_the_next_one():
+    """A step of 479 (of 1024) for 1510 / 3231: the last columns lie behind the row's end."""
+    x = np.random.default_rng(4).integers(-128, 128, (1, 4, 1510, 1)).astype(np.int8)
+    got = resize("RESIZE_BILINEAR", x, (2, 3231))
+    at = np.arange(3231) * 479
+    low, high, across = at // 1024, np.minimum((at + 1023) // 1024, 1509), at % 1024
+    assert low.max() == 1510
+    for row in range(2):  # twice the distance: no row between two
+        pixels = x.ravel().astype(int)[1510 * 2 * row :]
+        mixed = (pixels[low] * (1024 - across) + pixels[high] * across) * 1024
+        same(got[0, row, :, 0], np.trunc((mixed + np.where(mixed > 0, 1 << 19, -(1 << 19))) / (1 << 20)), np.int8)
+
+
 def test_bilinear_halves():
     """Twice the size: the middle of -3 and 4 is 0.5, rounded away from zero."""
     x = np.array([-3, 4], np.int8).reshape(1, 1, 2, 1)
@@ -88,6 +103,22 @@ def test_nearest_neighbor(dtype, align, half, fed):
         index.append(np.clip(at.astype(int), 0, n - 1))
     got = resize("RESIZE_NEAREST_NEIGHBOR", x, size, align, half, fed)
     same(got, x[:, index[0]][:, :, index[1]])
+
+
+@of_x86_64
+def test_nearest_neighbors_of_optimized_uint8_are_found_in_fixed_point():
+    x = np.random.default_rng(5).integers(0, 256, (1, 1, 587, 1)).astype(np.uint8)
+    at = np.minimum(np.arange(3913) * ((587 << 16) // 3913 + 1) >> 16, 586)
+    plain = np.floor(np.arange(3913, dtype=F) * (F(587) / F(3913))).astype(int)
+    assert (at != plain).any()
+    y = Tensor([1, 1, 3913, 1], np.uint8)
+    model = Model.single("RESIZE_NEAREST_NEIGHBOR", [Tensor(x.shape, x.dtype), constant([1, 3913], "int32")], [y], 3)
+    for mode, columns in (
+        (OpResolverType.BUILTIN_REF, plain),
+        (OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES, at),
+        (OpResolverType.AUTO, at),
+    ):
+        same(run(allocated(model, experimental_op_resolver_type=mode), x)[0], x[:, :, columns])
 
 
 @pytest.mark.parametrize("fed", [False, True])

@@ -8,7 +8,7 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests.machine import AARCH64
-from tflm_cy.ops import generation
+from tflm_cy.ops import arm_cores, generation
 
 from .delegated import invoke, only_where_supported, run_quantized
 from .one_operator import same
@@ -270,6 +270,26 @@ def test_fully_connected(dtype, weights, rows):
     [got] = run_quantized("FULLY_CONNECTED", [Tensor(x.shape, dtype, scale=0.5, zero_point=9), weight], [y], [x])
     sums = (x.astype(int) - 9) @ (w.astype(int) - w_zero).T
     same(got, requantized(sums, scales / 256, 4, dtype))
+
+
+@pytest.mark.skipif(not AARCH64, reason="kernels of some Arm cores")
+@pytest.mark.parametrize(("operator", "rows"), [("FULLY_CONNECTED", 1), ("FULLY_CONNECTED", 70), ("CONV_2D", 6)])
+def test_sums_of_uint8_that_round_twice(monkeypatch, operator, rows):
+    monkeypatch.setattr(arm_cores, "rounds_twice", lambda: True)
+    rng = np.random.default_rng(8)
+    x, w = rng.integers(0, 256, (rows, 20)).astype(np.uint8), rng.integers(0, 256, (19, 20)).astype(np.uint8)
+    b = np.arange(-900, 1000, 100, np.int32)
+    sums = (x.astype(int) - 9) @ (w.astype(int) - 77).T + b
+    m = 23170 / 32768  # of the scale m / 2^9, in 15 bits
+    want = narrowed(half_up(np.clip(half_up(sums / 512), -32768, 32767) * m) + 4, "uint8")
+    if operator == "CONV_2D":
+        x, w, want = x.reshape(1, 2, 3, 20), w.reshape(19, 1, 1, 20), want.reshape(1, 2, 3, 19)
+    weight, bias = Tensor.constant(w, scale=m / 256, zero_point=77), Tensor.constant(b, scale=m / 512, zero_point=0)
+    y = Tensor(want.shape, "uint8", scale=1.0, zero_point=4)
+    options = {"stride_h": 1, "stride_w": 1} if operator == "CONV_2D" else {}
+    inputs = [Tensor(x.shape, "uint8", scale=0.5, zero_point=9), weight, bias]
+    [got] = run_quantized(operator, inputs, [y], [x], **options)
+    same(got, want)
 
 
 def test_sums_beyond_32_bits_of_a_negative_zero_point():

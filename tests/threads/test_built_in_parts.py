@@ -19,8 +19,10 @@ from tflm_cy.threads import pool
 WITHOUT = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
 
 
-def convolution(op, x_type, w_type, channels, outputs, nans=0, lowest=-127):
-    """Of one image whose values are many blocks; `nans` of them are NaN. lowest: of int8 weights."""
+def convolution(op, x_type, w_type, channels, outputs, nans=0, lowest=-127, inside=False):
+    """Of one image whose values are many blocks; `nans` of them are NaN. lowest: of int8 weights.
+
+    inside: every second window, without padding."""
     rng = np.random.default_rng(channels)
     shape, taps = (
         [1, 123, 119, channels],
@@ -33,7 +35,11 @@ def convolution(op, x_type, w_type, channels, outputs, nans=0, lowest=-127):
     at = {"scale": 0.05, "zero_point": zero} if quantized else {}
     x, y = (
         Tensor(shape, x_type, **at),
-        Tensor([1, 123, 119, outputs], x_type, **({**at, "scale": 2.0} if quantized else {})),
+        Tensor(
+            [1, 61, 59, outputs] if inside else [1, 123, 119, outputs],
+            x_type,
+            **({**at, "scale": 2.0} if quantized else {}),
+        ),
     )
     values = rng.integers(low, high, taps).astype(w_type)
     zeros = [7 if w_type == "uint8" else 0] * len(scales)
@@ -42,6 +48,8 @@ def convolution(op, x_type, w_type, channels, outputs, nans=0, lowest=-127):
     terms = {"scale": [0.05 * s for s in scales], "zero_point": [0] * len(scales)} if quantized else {}
     bias = Tensor([outputs], np.dtype(kind).name, data=rng.integers(-99, 99, outputs).astype(kind), **terms)
     options = {"stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1, "padding": "SAME"}
+    if inside:
+        options |= {"stride_h": 2, "stride_w": 2, "padding": "VALID"}
     if op == "DEPTHWISE_CONV_2D":
         options["depth_multiplier"] = outputs // channels
     if quantized:
@@ -125,6 +133,13 @@ CASES = {
     "hybrid, NaN": (lambda: convolution("CONV_2D", "float32", "int8", 32, 17, nans=3), WITHOUT),
     "hybrid depthwise": (lambda: convolution("DEPTHWISE_CONV_2D", "float32", "int8", 21, 63), WITHOUT),
     "hybrid depthwise, NaN": (lambda: convolution("DEPTHWISE_CONV_2D", "float32", "int8", 21, 21, nans=1), WITHOUT),
+    "hybrid, inside": (lambda: convolution("CONV_2D", "float32", "int8", 32, 48, inside=True), WITHOUT),
+    "hybrid depthwise, inside": (
+        lambda: convolution("DEPTHWISE_CONV_2D", "float32", "int8", 63, 63, inside=True),
+        WITHOUT,
+    ),
+    "int8, inside": (lambda: convolution("CONV_2D", "int8", "int8", 32, 48, inside=True), WITHOUT),
+    "uint8, inside": (lambda: convolution("CONV_2D", "uint8", "uint8", 32, 48, inside=True), WITHOUT),
     "int8": (lambda: convolution("CONV_2D", "int8", "int8", 16, 24), WITHOUT),
     "int8, lowest bytes": (lambda: convolution("CONV_2D", "int8", "int8", 16, 24, lowest=-128), WITHOUT),
     "uint8 depthwise": (lambda: convolution("DEPTHWISE_CONV_2D", "uint8", "uint8", 21, 63), WITHOUT),

@@ -129,20 +129,33 @@ cdef inline float nan_in_order(const float* a, const float* v, ptrdiff_t k, bint
     return total
 
 
-cdef inline float nan_of_sixteens(const float* a, const float* v, ptrdiff_t k, int column) noexcept nogil:
-    """The whole blocks of k of the two middle columns of four take the last NaN."""
+cdef inline float nan_of_sixteens(const float* a, const float* v, ptrdiff_t k, int column, bint second) noexcept nogil:
+    """The whole blocks of k of the two middle columns of four take the last NaN; of a product v's, in the second register of eight a's."""
     cdef ptrdiff_t whole = k - k % 8
     cdef float total = 0
     cdef ptrdiff_t i
     for i in range(whole):
-        total = joined(total, mul_first(v[i], a[i]), column == 1 or column == 2)
+        total = joined(total, mul_first(a[i], v[i]) if second else mul_first(v[i], a[i]), column == 1 or column == 2)
     for i in range(whole, k):
         total = add_first(total, mul_first(a[i], v[i]))
     return total
 
 
+cdef inline float nan_of_register(const float* a, const float* v, ptrdiff_t k, int column) noexcept nogil:
+    """sum_even_odd of a register of eight: the last NaN, but of odd steps of the last two columns the first; a's of a product."""
+    cdef float[2] sums = [0, 0]
+    cdef ptrdiff_t whole = k - k % 8
+    cdef ptrdiff_t i
+    for i in range(whole):
+        sums[i & 1] = joined(sums[i & 1], mul_first(a[i], v[i]), not i & 1 or column < 2)
+    sums[0] = add_first(sums[1], sums[0])
+    for i in range(whole, k):
+        sums[0] = add_first(sums[0], mul_first(a[i], v[i]) if column == 0 else mul_first(v[i], a[i]))
+    return sums[0]
+
+
 cdef inline float nan_of_fours(const float* a, const float* v, ptrdiff_t k, int column) noexcept nogil:
-    """sum_even_odd: which of two NaN is the register's first operand is different in each of the steps that are unrolled."""
+    """sum_even_odd of a register of four: which of two NaN is its first operand is different in each of the steps that are unrolled."""
     cdef float[2] sums = [0, 0]
     cdef ptrdiff_t whole = k - k % 8
     cdef ptrdiff_t i
@@ -196,7 +209,9 @@ cdef inline float nan_of_panel(
         if behind:
             part = nan_in_order(a + start, v + start, length, i >= n - n % 4, i >= n - n % 4)
         elif i < n - n % 16:
-            part = nan_of_sixteens(a + start, v + start, length, <int>(j & 3))
+            part = nan_of_sixteens(a + start, v + start, length, <int>(j & 3), i & 8 != 0)
+        elif i < n - n % 8:
+            part = nan_of_register(a + start, v + start, length, <int>(j & 3))
         elif i < n - n % 4:
             part = nan_of_fours(a + start, v + start, length, <int>(j & 3))
         else:

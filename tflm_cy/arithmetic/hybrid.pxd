@@ -12,13 +12,14 @@ of int16 pairs is what plain x86-64 multiplies and adds in one instruction:
 Quirks that are part of the definition, each with its smallest case:
 - inside full blocks of 16 columns a weight of -128 meeting a negative value counts with the wrong sign (-1 * -128 gives -128 in the first 16
   columns of a row of 16, +128 in a row of 15);
-- the float dot product sums in four lanes (k mod 4).
+- the float dot product sums in four lanes (k mod 4);
+- sums of rows of weights are made in eight lanes of 16 bits, which overflow from 2,064 weights of 127 on; not on aarch64.
 
 Source: LiteRT:tflite/kernels/internal/optimized/{sse_tensor_utils,neon_tensor_utils}.cc as compiled for x86-64.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, uint32_t
-from libc.string cimport memcpy
+from libc.stdint cimport int8_t, int16_t, int32_t, uint16_t, uint32_t
+from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.hybrid_neon cimport FUSED, WRAPS, dot_f32_neon, wrap_error
 from tflm_cy.arithmetic.hybrid_quantization cimport quantize_asymmetric, quantize_symmetric
@@ -61,15 +62,34 @@ cdef inline bint has_minimum(const int8_t* w, ptrdiff_t rows, ptrdiff_t n) noexc
     return found != 0
 
 
+cdef inline int32_t sum_row(const int8_t* w, ptrdiff_t n) noexcept nogil:
+    cdef uint16_t[8] lanes
+    cdef int32_t total = 0
+    cdef ptrdiff_t i = 0
+    cdef int lane
+    if not AARCH64:
+        memset(lanes, 0, sizeof(lanes))
+        while i + 16 <= n:
+            for lane in range(8):
+                lanes[lane] += <uint16_t>(w[i + 2 * lane] + w[i + 2 * lane + 1])
+            i += 16
+        if i + 8 <= n:
+            for lane in range(8):
+                lanes[lane] += <uint16_t>w[i + lane]
+            i += 8
+        for lane in range(8):
+            total += <int16_t>lanes[lane]
+    while i < n:
+        total += w[i]
+        i += 1
+    return total
+
+
 cdef inline void sum_rows(const int8_t* w, ptrdiff_t rows, ptrdiff_t n, int32_t* sums) noexcept nogil:
     """Sum of each row of weights; times the zero point it is what an asymmetric input adds too much."""
-    cdef ptrdiff_t r, i
-    cdef int32_t total
+    cdef ptrdiff_t r
     for r in range(rows):
-        total = 0
-        for i in range(n):
-            total += w[r * n + i]
-        sums[r] = total
+        sums[r] = sum_row(w + r * n, n)
 
 
 cdef inline int32_t dot_short(const int16_t* q, const product_weight* w, ptrdiff_t n) noexcept nogil:

@@ -3,12 +3,15 @@
 float32 and uint8 go through float coordinates and weights, each product rounded, added in the order (top, left), (bottom, left),
 (top, right), (bottom, right); int8 and int16 through 10-bit fixed point. On aarch64 all products but that of (bottom, left) are fused.
 
+In fixed point the step from column to column is rounded, so that the last of a thousand and more columns may lie behind the input's last one. TensorFlow
+then takes the left corners from where that is in memory: from the next row, or image. Behind the last image we take its last pixel.
+
 Columns are handled in blocks of 64, whose coordinates are computed once.
 
 Source: LiteRT:tflite/kernels/internal/reference/{resize_bilinear,resize_nearest_neighbor}.h.
 """
 from libc.math cimport ceilf, floorf, roundf
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.copy_runs cimport copy_run
 from tflm_cy.arithmetic.machine cimport AARCH64, plus_product, product_plus, sum_of_products
@@ -57,7 +60,7 @@ cdef inline Place place_10(int32_t i, int32_t size, int32_t out, bint align_corn
     if align_corners and out > 1:
         scale = (<int64_t>(size - 1) * 1024 + (out - 1) / 2) / (out - 1)
     at = i * scale + (scale / 2 - 512 if half_pixel_centers else 0)
-    p.low = min(max(at / 1024, 0), size - 1)
+    p.low = max(at / 1024, 0)            # may be behind the last one
     p.high = min((at + 1023) / 1024, size - 1)
     p.fraction = 0
     p.fraction_10 = <int32_t>(at - 1024 * p.low)
@@ -68,6 +71,13 @@ cdef inline int64_t nearest(int32_t i, int32_t size, int32_t out, bint align_cor
     cdef float at = (i + (<float>0.5 if half_pixel_centers else <float>0)) * scale_f32(size, out, align_corners)
     cdef int64_t place = <int64_t>(roundf(at) if align_corners else floorf(at))
     return max(min(place, size - 1), 0)
+
+
+cdef inline int64_t nearest_fixed_point(int32_t i, int32_t size, int32_t out) noexcept nogil:
+    """As the optimized kernels find it for uint8, with a step of 16 binary places that is rounded up; 32 bits hold it and its multiples."""
+    cdef int32_t step = <int32_t>(<uint32_t>size << 16) / out + 1
+    cdef int32_t at = <int32_t>(<uint32_t>i * <uint32_t>step)
+    return max(min(at >> 16, size - 1), 0)
 
 
 cdef inline float last_nan(float a, float b, float c, float d, float total) noexcept nogil:
@@ -150,8 +160,8 @@ cdef inline void bilinear_10(const Resize* r, const integral* x, integral* y) no
     cdef Place[COLUMN_BLOCK] columns
     cdef Place row
     cdef int32_t n, oh, ow, ow0, block
-    cdef const integral* top
-    cdef const integral* bottom
+    cdef int64_t last = <int64_t>r.batches * r.height * r.width - 1
+    cdef int64_t top, bottom
     cdef integral* out
     if r.depth == 0:
         return
@@ -162,15 +172,20 @@ cdef inline void bilinear_10(const Resize* r, const integral* x, integral* y) no
         for n in range(r.batches):
             for oh in range(r.out_height):
                 row = place_10(oh, r.height, r.out_height, r.align_corners, r.half_pixel_centers)
-                top = x + (<int64_t>n * r.height + row.low) * r.width * r.depth
-                bottom = x + (<int64_t>n * r.height + row.high) * r.width * r.depth
+                top = (<int64_t>n * r.height + row.low) * r.width
+                bottom = (<int64_t>n * r.height + row.high) * r.width
                 out = y + ((<int64_t>n * r.out_height + oh) * r.out_width + ow0) * r.depth
                 for ow in range(block):
-                    mix_10(top + columns[ow].low * r.depth, bottom + columns[ow].low * r.depth, top + columns[ow].high * r.depth,
-                           bottom + columns[ow].high * r.depth, out + ow * r.depth, r.depth, row.fraction_10, columns[ow].fraction_10)
+                    mix_10(x + min(top + columns[ow].low, last) * r.depth, x + min(bottom + columns[ow].low, last) * r.depth,
+                           x + min(top + columns[ow].high, last) * r.depth, x + (bottom + columns[ow].high) * r.depth,
+                           out + ow * r.depth, r.depth, row.fraction_10, columns[ow].fraction_10)
 
 
-cdef inline void nearest_bytes(const Resize* r, const char* x, char* y, int64_t pixel) noexcept nogil:
+cdef inline int64_t nearest_of(const Resize* r, bint fixed_point, int32_t i, int32_t size, int32_t out) noexcept nogil:
+    return nearest_fixed_point(i, size, out) if fixed_point else nearest(i, size, out, r.align_corners, r.half_pixel_centers)
+
+
+cdef inline void nearest_bytes(const Resize* r, bint fixed_point, const char* x, char* y, int64_t pixel) noexcept nogil:
     """Copies pixels of `pixel` bytes."""
     cdef int64_t[COLUMN_BLOCK] columns
     cdef int32_t n, oh, ow, ow0, block
@@ -181,10 +196,10 @@ cdef inline void nearest_bytes(const Resize* r, const char* x, char* y, int64_t 
     for ow0 in range(0, r.out_width, 64):
         block = min(COLUMN_BLOCK, r.out_width - ow0)
         for ow in range(block):
-            columns[ow] = nearest(ow0 + ow, r.width, r.out_width, r.align_corners, r.half_pixel_centers) * pixel
+            columns[ow] = nearest_of(r, fixed_point, ow0 + ow, r.width, r.out_width) * pixel
         for n in range(r.batches):
             for oh in range(r.out_height):
-                row = x + (<int64_t>n * r.height + nearest(oh, r.height, r.out_height, r.align_corners, r.half_pixel_centers)) * r.width * pixel
+                row = x + (<int64_t>n * r.height + nearest_of(r, fixed_point, oh, r.height, r.out_height)) * r.width * pixel
                 out = y + ((<int64_t>n * r.out_height + oh) * r.out_width + ow0) * pixel
                 for ow in range(block):
                     copy_run(out + ow * pixel, row + columns[ow], pixel)

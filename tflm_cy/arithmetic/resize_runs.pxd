@@ -33,10 +33,10 @@ cdef struct Corners:             # of a stretch of an output row
 
 
 cdef inline void copy_pixels(const uint8_t* row, const Place* columns, bint high, int64_t n, int64_t depth, int64_t left, uint8_t* out) noexcept nogil:
-    """`left`: bytes of the image from `row` on."""
+    """`left`: bytes of the images from `row` on. Where a column is not in them, it is their last pixel."""
     cdef int64_t i, at, c
     for i in range(n):
-        at = (columns[i].high if high else columns[i].low) * depth
+        at = min((columns[i].high if high else columns[i].low) * depth, left - depth)
         if at + depth + STEP <= left:
             for c in range(0, depth, 8):
                 memcpy(out + c, row + at + c, STEP)

@@ -17,7 +17,9 @@ from tflm_cy.platform.long_copy cimport copy_bytes
 cdef enum:
     MOST_DIMS = 16
     SPREAD = 128                 # windows whose elements are brought together at once
-    KEPT = 32                    # elements of a window's row whose reach is computed once
+    KEPT = 32                    # elements of a window's run whose reach is computed once
+    SHORT_RUN = 16               # outputs, below which another axis may make longer runs
+    PIECE = 1024                 # outputs of a run whose values are no neighbours, between which the cache is left
 
 cdef struct IndexedSlices:
     int rank                     # of the operand
@@ -174,7 +176,10 @@ cdef struct Windows:             # REDUCE_WINDOW
     int64_t[MOST_DIMS] base      # of the input: 1 where its elements are neighbours
     int64_t[MOST_DIMS] low       # padding in front
     int64_t[MOST_DIMS] out_dims
-    int64_t every                # of a row's windows so many lie between two that one tap finds elements for, see `distance`
+    int64_t[MOST_DIMS] step      # elements from one to the next
+    int64_t[MOST_DIMS] out_step
+    int run                      # the axis along which outputs are made together, see `choose_run`
+    int64_t every                # of its windows so many lie between two that one tap finds elements for, see `distance`
 
 
 cdef inline int64_t distance(int64_t stride, int64_t base) noexcept nogil:
@@ -205,133 +210,180 @@ cdef inline int join_last_axes(Windows* s) noexcept nogil:
     return 0
 
 
+cdef inline int choose_run(Windows* s) noexcept nogil:
+    """The last axis, whose elements are neighbours, unless it is short: then the longest one."""
+    cdef int64_t step = 1
+    cdef int64_t out_step = 1
+    cdef int d
+    s.run = s.rank - 1
+    for d in range(s.rank - 1, -1, -1):
+        s.step[d], s.out_step[d] = step, out_step
+        step *= s.dims[d]
+        out_step *= s.out_dims[d]
+        if s.out_dims[s.rank - 1] < SHORT_RUN and s.out_dims[d] > s.out_dims[s.run]:
+            s.run = d
+    s.every = distance(s.stride[s.run], s.base[s.run])
+    return 0
+
+
 cdef inline int64_t window_rows(const Windows* s) noexcept nogil:
-    """Rows of the output."""
+    """Runs of the output."""
     cdef int64_t rows = 1
     cdef int d
-    for d in range(s.rank - 1):
-        rows *= s.out_dims[d]
+    for d in range(s.rank):
+        if d != s.run:
+            rows *= s.out_dims[d]
     return rows
 
 
-cdef struct Reach:               # of an element of the windows of a row: the windows in which it lies on the input
+cdef struct Reach:               # of an element of the windows of a run: the windows in which it lies on the input
     int64_t begin
     int64_t end
+
+cdef struct Piece:               # of a run
+    int64_t begin
+    int64_t end
+    char* y                      # of its first output
+    int64_t y_step
 
 
 cdef inline Reach reach_of(const Windows* s, int64_t tap) noexcept nogil:
     cdef Reach reach
-    cdef int last = s.rank - 1
-    cdef int64_t n = s.out_dims[last]
-    cdef int64_t stride = s.stride[last]
-    cdef int64_t start = tap * s.dilation[last] - s.low[last]                   # where the first window's element lies
+    cdef int64_t n = s.out_dims[s.run]
+    cdef int64_t stride = s.stride[s.run]
+    cdef int64_t start = tap * s.dilation[s.run] - s.low[s.run]                 # where the first window's element lies
     reach.begin = min(n, (-start + stride - 1) // stride) if start < 0 else 0
-    reach.end = max(reach.begin, min(n, (s.dims[last] - start + stride - 1) // stride if s.dims[last] > start else 0))
+    reach.end = max(reach.begin, min(n, (s.dims[s.run] - start + stride - 1) // stride if s.dims[s.run] > start else 0))
     return reach
 
 
 cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const char* x, const char* first, char* y, int64_t first_row,
                                 int64_t end_row, int64_t size) noexcept nogil:
-    """Rows `first_row` to `end_row` of the output. Padding and the gaps of a dilated input count as the first value.
+    """Runs `first_row` to `end_row` of the output. Padding and the gaps of a dilated input count as the first value.
 
-    A row's outputs meet their windows' elements in the order of memory, all of them one element after the other.
+    A run's outputs meet their windows' elements in the order of memory, all of them one element after the other.
     """
     cdef int64_t[MOST_DIMS] at
-    cdef int64_t[MOST_DIMS] tap
     cdef int64_t[SPREAD] firsts
     cdef Reach[KEPT] reaches                 # divisions take as long as a row
-    cdef int64_t row, t, p, offset, left
+    cdef Piece piece
+    cdef int64_t row, left, out
+    cdef int64_t n = s.out_dims[s.run]
+    cdef int64_t most = n if s.out_step[s.run] == 1 else PIECE
+    cdef int d
+    left = first_row
+    for d in range(s.rank - 1, -1, -1):
+        at[d] = 0
+        if d != s.run:
+            at[d] = left % s.out_dims[d]
+            left //= s.out_dims[d]
+    fill(<char*>firsts, SPREAD * size, first, size)
+    for left in range(min(s.window[s.run], <int64_t>KEPT)):
+        reaches[left] = reach_of(s, left)
+    piece.y_step = s.out_step[s.run]
+    for row in range(first_row, end_row):
+        out = 0
+        for d in range(s.rank):
+            out += at[d] * s.out_step[d]
+        piece.begin = 0
+        while piece.begin < n:
+            piece.end = min(n, piece.begin + most)
+            piece.y = y + (out + piece.begin * piece.y_step) * size
+            reduce_piece(s, op, combine, x, <const char*>firsts, at, reaches, &piece, size)
+            piece.begin = piece.end
+        for d in range(s.rank - 1, -1, -1):
+            if d == s.run:
+                continue
+            at[d] += 1
+            if at[d] < s.out_dims[d]:
+                break
+            at[d] = 0
+
+
+cdef inline void reduce_piece(const Windows* s, int op, Combine combine, const char* x, const char* firsts, const int64_t* at,
+                              const Reach* reaches, const Piece* piece, int64_t size) noexcept nogil:
+    """firsts: the first value, SPREAD times."""
+    cdef int64_t[MOST_DIMS] tap
+    cdef int64_t t, p, offset
     cdef int64_t taps = 1
-    cdef int last = s.rank - 1
-    cdef int64_t n = s.out_dims[last]
     cdef bint inside
     cdef int d
+    copy_runs(piece.y, piece.y_step * size, firsts, 0, size, piece.end - piece.begin)
     for d in range(s.rank):
+        tap[d] = 0
         taps *= s.window[d]
-    left = first_row
-    for d in range(last - 1, -1, -1):
-        at[d] = left % s.out_dims[d]
-        left //= s.out_dims[d]
-    y += first_row * n * size
-    fill(<char*>firsts, SPREAD * size, first, size)
-    for t in range(min(s.window[last], <int64_t>KEPT)):
-        reaches[t] = reach_of(s, t)
-    for row in range(first_row, end_row):
-        fill(y, n * size, first, size)
+    for t in range(taps):
+        offset = 0
+        inside = True
         for d in range(s.rank):
-            tap[d] = 0
-        for t in range(taps):
-            offset = 0
-            inside = True
-            for d in range(last):
-                p = at[d] * s.stride[d] + tap[d] * s.dilation[d] - s.low[d]
-                if s.base[d] != 1:       # divisions are slow
-                    inside = inside and p % s.base[d] == 0
-                    p = p // s.base[d] if p >= 0 else p
-                inside = inside and 0 <= p < s.dims[d]
-                offset = offset * s.dims[d] + (p if inside else 0)
-            combine_row(s, op, combine, x + offset * s.dims[last] * size if inside else NULL, <const char*>firsts, tap[last],
-                        reaches[tap[last]] if tap[last] < KEPT else reach_of(s, tap[last]), y, size)
-            advance(tap, s.window, s.rank)
-        advance(at, s.out_dims, last)
-        y += n * size
+            if d == s.run:
+                continue
+            p = at[d] * s.stride[d] + tap[d] * s.dilation[d] - s.low[d]
+            if s.base[d] != 1:       # divisions are slow
+                inside = inside and p % s.base[d] == 0
+                p = p // s.base[d] if p >= 0 else p
+            inside = inside and 0 <= p < s.dims[d]
+            offset += p * s.step[d] if inside else 0
+        combine_piece(s, op, combine, x + offset * size if inside else NULL, firsts, tap[s.run],
+                      reaches[tap[s.run]] if tap[s.run] < KEPT else reach_of(s, tap[s.run]), piece, size)
+        advance(tap, s.window, s.rank)
 
 
-cdef inline void combine_row(const Windows* s, int op, Combine combine, const char* x, const char* first, int64_t tap, Reach reach,
-                             char* y, int64_t size) noexcept nogil:
-    """One element of each window of a row; x: the input's row, NULL where there is none; first: SPREAD times."""
-    cdef int last = s.rank - 1
-    cdef int64_t n = s.out_dims[last]
-    cdef int64_t start = tap * s.dilation[last] - s.low[last]                   # where the first window's element lies
-    cdef int64_t stride = s.stride[last]
+cdef inline void combine_piece(const Windows* s, int op, Combine combine, const char* x, const char* firsts, int64_t tap, Reach reach,
+                               const Piece* piece, int64_t size) noexcept nogil:
+    """One element of each window of a piece; x: the input's run, NULL where there is none."""
+    cdef int64_t start = tap * s.dilation[s.run] - s.low[s.run]                 # where the first window's element lies
+    cdef int64_t step = s.stride[s.run] * s.step[s.run]
+    cdef int64_t y_step = piece.y_step
     cdef int64_t begin, end
+    cdef char* y
     if x == NULL:
-        combine_first(op, combine, first, y, n, size)
+        combine_first(op, combine, firsts, piece.y, y_step, piece.end - piece.begin, size)
         return
-    if s.base[last] != 1:
-        begin = 0
-        while begin < n:
-            end = min(n, begin + SPREAD)
-            combine_spread(s, op, combine, x, first, start, begin, end, y, size)
+    if s.base[s.run] != 1:
+        begin = piece.begin
+        while begin < piece.end:
+            end = min(piece.end, begin + SPREAD)
+            combine_spread(s, op, combine, x, firsts, start, begin, end, piece.y + (begin - piece.begin) * y_step * size, y_step, size)
             begin = end
         return
-    combine_first(op, combine, first, y, reach.begin, size)
-    if reach.begin < reach.end:
-        combine(
-            op, y + reach.begin * size, 1, x + (start + reach.begin * stride) * size, stride, y + reach.begin * size, 1,
-            reach.end - reach.begin)
-    combine_first(op, combine, first, y + reach.end * size, n - reach.end, size)
+    begin = min(max(reach.begin, piece.begin), piece.end)
+    end = min(max(reach.end, begin), piece.end)
+    combine_first(op, combine, firsts, piece.y, y_step, begin - piece.begin, size)
+    if begin < end:
+        y = piece.y + (begin - piece.begin) * y_step * size
+        combine(op, y, y_step, x + (start * s.step[s.run] + begin * step) * size, step, y, y_step, end - begin)
+    combine_first(op, combine, firsts, piece.y + (end - piece.begin) * y_step * size, y_step, piece.end - end, size)
 
 
-cdef inline void combine_first(int op, Combine combine, const char* first, char* y, int64_t n, int64_t size) noexcept nogil:
+cdef inline void combine_first(int op, Combine combine, const char* firsts, char* y, int64_t y_step, int64_t n, int64_t size) noexcept nogil:
     """n outputs with the first value, of which there are SPREAD: neighbours are combined in vectors."""
     cdef int64_t done = 0
     cdef int64_t now
     while done < n:
         now = min(n - done, <int64_t>SPREAD)
-        combine(op, y + done * size, 1, first, 1, y + done * size, 1, now)
+        combine(op, y + done * y_step * size, y_step, firsts, 1, y + done * y_step * size, y_step, now)
         done += now
 
 
-cdef inline void combine_spread(const Windows* s, int op, Combine combine, const char* x, const char* first, int64_t start, int64_t begin,
-                                int64_t end, char* y, int64_t size) noexcept nogil:
-    """Windows begin .. end - 1 of a row, SPREAD at most: what their elements are lies in a row of its own, where they become neighbours."""
-    cdef int last = s.rank - 1
-    cdef int64_t stride = s.stride[last]
-    cdef int64_t base = s.base[last]
+cdef inline void combine_spread(const Windows* s, int op, Combine combine, const char* x, const char* firsts, int64_t start, int64_t begin,
+                                int64_t end, char* y, int64_t y_step, int64_t size) noexcept nogil:
+    """Windows begin .. end - 1 of a run, SPREAD at most: what their elements are lies in a row of its own, where they become neighbours."""
+    cdef int64_t stride = s.stride[s.run]
+    cdef int64_t base = s.base[s.run]
     cdef int64_t[SPREAD] row                     # 8 bytes for each
     cdef char* to = <char*>row
     cdef int64_t at = max(begin, (-start + stride - 1) // stride if start < 0 else 0)
     cdef int64_t step = s.every * stride // base
     cdef int64_t found, count
-    copy_bytes(to, first, (end - begin) * size)
+    copy_bytes(to, firsts, (end - begin) * size)
     while at < end and (start + at * stride) % base != 0:
         at += 1
     if at < end:
         found = (start + at * stride) // base
-        count = min((end - at + s.every - 1) // s.every, (s.dims[last] - found + step - 1) // step if s.dims[last] > found else 0)
-        copy_runs(to + (at - begin) * size, s.every * size, x + found * size, step * size, size, count)
-    combine(op, y + begin * size, 1, to, 1, y + begin * size, 1, end - begin)
+        count = min((end - at + s.every - 1) // s.every, (s.dims[s.run] - found + step - 1) // step if s.dims[s.run] > found else 0)
+        copy_runs(to + (at - begin) * size, s.every * size, x + found * s.step[s.run] * size, step * s.step[s.run] * size, size, count)
+    combine(op, y, y_step, to, 1, y, y_step, end - begin)
 
 
 # ---- windows whose elements have no order: axis after axis, each value meets the window of one axis only
@@ -378,4 +430,4 @@ cdef inline void reduce_windows_by_axes(const Windows* s, int op, Combine combin
         rows *= band.out_dims[d]
         inner //= s.dims[d + 1] if d + 1 < s.rank else 1
     fill(<char*>firsts, SPREAD * size, first, size)
-    combine_first(op, combine, <const char*>firsts, y, rows, size)
+    combine_first(op, combine, <const char*>firsts, y, 1, rows, size)

@@ -7,7 +7,7 @@ can differ where terms cancel to less than 1e-8 of the largest.
 
 Source: LiteRT:tflite/kernels/{rfft2d,hadamard_rotation}.cc, internal/{spectrogram,mfcc,mfcc_dct,mfcc_mel_filterbank}.cc.
 """
-from libc.math cimport cos, log, log1p, sin, sqrt
+from libc.math cimport cos, fma, log, log1p, sin, sqrt
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
@@ -267,9 +267,14 @@ cdef inline void squared_spectra(
         for i in range(n // 2 + 1):
             re = points[i * lanes + l]
             im = 0.0 if i == 0 or 2 * i == n else turned[i * lanes + l]
-            power = <float>(re * re + im * im)
+            power = <float>(fma(re, re, im * im) if AARCH64 else re * re + im * im)
             y[i] = power if squared else <float>sqrt(<double>power)
         y += n // 2 + 1
+
+
+cdef inline double plus_product_f64(double total, double a, double b) noexcept nogil:
+    """total + a * b: one rounding on aarch64, two elsewhere."""
+    return fma(a, b, total) if AARCH64 else total + a * b
 
 
 cdef inline double mel(double frequency) noexcept nogil:
@@ -293,7 +298,7 @@ cdef inline void design_bank(MelBank* b, double rate, double low, double high) n
     cdef int32_t band = 0
     cdef ptrdiff_t i
     for i in range(b.bands + 1):
-        b.centre[i] = mel_low + spacing * <double>(i + 1)
+        b.centre[i] = plus_product_f64(mel_low, spacing, <double>(i + 1))
     b.first = b.last = b.bins
     if low / bin_width < <double>b.bins and high / bin_width < <double>b.bins:
         b.first = <ptrdiff_t>(1.5 + low / bin_width)
@@ -342,6 +347,18 @@ cdef inline void fill_cosines(double* cosines, int32_t coefficients, int32_t n) 
     for i in range(coefficients):
         for j in range(n):
             cosines[<ptrdiff_t>i * n + j] = scale * cos(<double>i * angle * (<double>j + 0.5))
+
+
+cdef inline double cosine_sum(const double* cosines, const double* x, ptrdiff_t n) noexcept nogil:
+    """In order; on aarch64 the last n % 4 products are fused with their sum."""
+    cdef ptrdiff_t body = n - n % 4
+    cdef double total = 0
+    cdef ptrdiff_t i
+    for i in range(body):
+        total += cosines[i] * x[i]
+    for i in range(body, n):
+        total = plus_product_f64(total, cosines[i], x[i])
+    return total
 
 
 cdef inline bint second_first(ptrdiff_t j, ptrdiff_t n) noexcept nogil:

@@ -1,6 +1,7 @@
-"""Which of XNNPACK's float32 matrix kernels an Arm core gets, as far as bytes go.
+"""Which of XNNPACK's matrix kernels an Arm core gets, as far as bytes go.
 
-    row, positions, width = product_kernels(least)
+    row, positions, width = product_kernels(least)        # float32
+    twice = rounds_twice()                                # uint8: arithmetic/xnnpack/requantize_products.pxd
 
 | | what |
 | --- | --- |
@@ -60,6 +61,8 @@ CORES = {
     (SAMSUNG, 0x004): PAIRS,
 }
 
+TWICE = ((ARM, 0xD03), (ARM, 0xD05))  # Cortex-A53, A55
+
 
 def product_kernels(least):
     """Return (row, positions, width); `least` counts the generations from neon on."""
@@ -67,3 +70,8 @@ def product_kernels(least):
     if forced:
         return list(FORCED.values())[least]
     return CORES.get(fastest_core(), PLAIN)
+
+
+def rounds_twice():
+    """Return whether sums of uint8 products are rounded twice."""
+    return not os.environ.get("TFLM_CY_XNNPACK") and fastest_core() in TWICE

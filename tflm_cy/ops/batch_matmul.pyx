@@ -17,6 +17,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.fully_connected cimport fully_connected_f32
+from tflm_cy.arithmetic.hybrid cimport sum_rows
 from tflm_cy.arithmetic.hybrid_quantization cimport quantize_asymmetric, quantize_symmetric
 from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
 from tflm_cy.arithmetic.row_kernels cimport RowScale
@@ -373,17 +374,13 @@ cdef int multiply_hybrid(Context context, Node* node) noexcept nogil:
     cdef const int16_t* row
     cdef RowScale* s
     cdef const int32_t* less
-    cdef ptrdiff_t b0, b1, b2, i, j, k
+    cdef ptrdiff_t b0, b1, b2, i, j
     cdef int32_t total
     cdef float scale
     quantize_rows(op, x, <float*>context.scratch(op.turned), rows, scales)
     for i in range(op.y_matrices):
         columns = columns_s8(context, op, <const int8_t*>y.data, i)
-        for j in range(op.n):
-            total = 0
-            for k in range(op.k):
-                total += columns[j * op.k + k]
-            column_sums[i * op.n + j] = total
+        sum_rows(columns, op.n, op.k, column_sums + i * op.n)
     for b0 in range(op.batches[0]):
         for b1 in range(op.batches[1]):
             for b2 in range(op.batches[2]):

@@ -219,7 +219,7 @@ cdef int choose_kernel(Context context, Node* node, IntegerMatrix* op, const Int
         op.sums = context.request_scratch(context.for_all_workers(8 * op.m.rows + 8))
         node.invoke = fully_connected_in_pairs
         if is_constant(w) and op.bias.values != NULL:
-            op.rescale.bias = <const int64_t*>op.bias.values
+            op.fixed.bias = op.rescale.bias = <const int64_t*>op.bias.values
             context.parallelize(
                 node, pairs_range, iteration_space(op.m.batches, 1), <double>op.m.batches * op.m.rows * (0.3 * op.m.depth + 1))
         return 0

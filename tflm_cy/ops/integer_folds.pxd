@@ -132,9 +132,13 @@ cdef inline void sum_columns(const Kernels* fast, const narrow* x, int64_t rows,
     """Short rows go several at once, as in `fold_columns`."""
     cdef int32_t[WIDE] wide
     cdef int64_t per = WIDE / n
-    cdef int64_t groups = rows / per if per >= 2 else 0
+    cdef int64_t groups = 0
     cdef int64_t i, c
-    if groups >= 32:
+    while per * n >= 2 * HALVED and rows / per < 32:
+        per /= 2
+    if per >= 2:
+        groups = rows / per
+    if groups >= 4:
         memset(wide, 0, per * n * sizeof(int32_t))
         sum_long_columns(fast, x, groups, per * n, wide)
         for i in range(per):

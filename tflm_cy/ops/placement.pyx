@@ -122,6 +122,9 @@ cdef int reverse_sequence(Context context, Node* node) noexcept nogil:
             return context.fail(b"REVERSE_SEQUENCE: seq_lengths[i] <= SizeOfDimension(input, seq_dim) was not true")
     if op.run == 0:
         return 0
+    if steps == 1:
+        copy_bytes(y, x, context.output(node, 0).bytes)
+        return 0
     for o in range(op.outer):
         for a in range(op.first):
             for m in range(op.middle):

@@ -8,7 +8,7 @@ Source: LiteRT:tflite/kernels/{reduce_window,stablehlo_reduce_window}.cc.
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.combine cimport ADD, ALL, ANY, GREATEST, LEAST, MULTIPLY, Combine
-from tflm_cy.arithmetic.slices cimport Windows, distance, join_last_axes, reduce_windows, reduce_windows_by_axes, window_rows
+from tflm_cy.arithmetic.slices cimport SHORT_RUN, Windows, choose_run, join_last_axes, reduce_windows, reduce_windows_by_axes, window_rows
 from tflm_cy.graph.context cimport Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, count_range, count_unsigned, is_constant,
@@ -27,6 +27,7 @@ from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:
     MOST_WINDOW_DIMS = 6
+    FEW_TAPS = 12                # of windows in short rows: axis after axis would take longer
 
 cdef struct Windowed:
     int op
@@ -104,10 +105,10 @@ cdef int finish_windows(Context context, Node* node, const int64_t* high) except
         raise LateRefusalError(f"unsupported kernel data type ({type_name(x.type)}).")
     if count(y) == 0:
         return 0
-    if not padded and has_no_order(<Windowed*>node.data, x.type):
+    if not padded and has_no_order(<Windowed*>node.data, x.type) and (s.out_dims[s.rank - 1] >= SHORT_RUN or taps > FEW_TAPS):
         return prepare_axes(context, node, taps)
     join_last_axes(s)
-    s.every = distance(s.stride[s.rank - 1], s.base[s.rank - 1])
+    choose_run(s)
     context.parallelize(node, reduce_rows, iteration_space(window_rows(s), 1), 0.5 * taps * count(y))
     return 0
 

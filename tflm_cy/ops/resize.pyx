@@ -28,6 +28,7 @@ cdef struct Resizing:
     Resize shape
     int32_t smallest             # size that is accepted
     bint known_size
+    bint fixed_point             # nearest neighbours are found in fixed point
     ResizeLoop loop              # for an instruction set, NULL: the scalar definition
     ResizeLoop doubled           # where the size doubles
 
@@ -136,7 +137,9 @@ cdef void choose_loop(Resizing* r, int type, int64_t depth, bint optimized) noex
 
 
 cdef int prepare_nearest(Context context, Node* node) except -1:
-    prepare_shapes(context, node, RESIZE_NEAREST_NEIGHBOR_ALIGN_CORNERS, RESIZE_NEAREST_NEIGHBOR_HALF_PIXEL_CENTERS, 0)
+    cdef Resizing* r = prepare_shapes(context, node, RESIZE_NEAREST_NEIGHBOR_ALIGN_CORNERS, RESIZE_NEAREST_NEIGHBOR_HALF_PIXEL_CENTERS, 0)
+    cdef bint plain = not r.shape.align_corners and not r.shape.half_pixel_centers
+    r.fixed_point = node.arithmetic == OPTIMIZED and context.input(node, 0).type == UINT8 and plain
     node.invoke = nearest_neighbor
     return want_kernel(context.input(node, 0))
 
@@ -190,7 +193,7 @@ cdef int nearest_neighbor(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     if read_size(context, node):
         return -1
-    nearest_bytes(&r.shape, <const char*>x.data, <char*>y.data, r.shape.depth * type_size(x.type))
+    nearest_bytes(&r.shape, r.fixed_point, <const char*>x.data, <char*>y.data, r.shape.depth * type_size(x.type))
     return 0
 
 

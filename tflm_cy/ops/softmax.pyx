@@ -229,7 +229,7 @@ cdef void softmax_f32_optimized(Context context, Node* node, int64_t first, int6
         softmax_short_rows_eigen(x + row * s.depth, y + row * s.depth, row, count, s.depth, s.beta, s.fast, tops)
         row += count
     for row in range(row, end):
-        softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.rows, s.depth, s.beta, s.fast)
+        softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.rows, s.depth, s.beta, context.num_threads, s.fast)
 
 
 cdef void softmax_optimized(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:

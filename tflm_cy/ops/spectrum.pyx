@@ -19,8 +19,8 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.fourier cimport LANES
 from tflm_cy.arithmetic.spectrum cimport (
-    FEWEST_LANES, MelBank, Plane, design_bank, fill_cosines, fill_turns, hadamard, mel_logarithms, rfft2d, rfft2d_narrow, rfft2d_single_rows,
-    squared_spectra,
+    FEWEST_LANES, MelBank, Plane, cosine_sum, design_bank, fill_cosines, fill_turns, hadamard, mel_logarithms, rfft2d, rfft2d_narrow,
+    rfft2d_single_rows, squared_spectra,
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT32, MAX_RANK, Tensor, bytes_of, count, count_range, is_constant, shape_of, type_name
@@ -275,8 +275,7 @@ cdef int mfcc(Context context, Node* node) noexcept nogil:
     cdef int32_t rate = <int32_t>index_at(INT32, context.input(node, 1).data, 0)
     cdef float* y = <float*>context.output(node, 0).data
     cdef int64_t row
-    cdef ptrdiff_t i, j
-    cdef double total
+    cdef ptrdiff_t i
     cdef bint known
     if rate <= 0:
         return context.fail_with(b"Mfcc: a sample rate of %ld", rate, 0)
@@ -284,11 +283,7 @@ cdef int mfcc(Context context, Node* node) noexcept nogil:
     for row in range(<int64_t>x.dims[0] * x.dims[1]):
         known = mel_logarithms(&s.bank, <const float*>x.data + row * s.bank.bins, s.working)
         for i in range(s.coefficients):
-            total = 0
-            if known:
-                for j in range(s.bank.bands):
-                    total += s.cosines[i * s.bank.bands + j] * s.working[j]
-            y[i] = <float>total
+            y[i] = <float>cosine_sum(s.cosines + i * s.bank.bands, s.working, s.bank.bands) if known else 0
         y += s.coefficients
     return 0
 

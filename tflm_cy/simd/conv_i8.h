@@ -200,6 +200,21 @@ SIMD_INLINE void tile8_finish(
   }
 }
 
+#if SIMD_ISA == 128
+/* A step's taps. Four vectors are one instruction. */
+SIMD_INLINE void load_taps8(const int NC, const int8_t *w, int8x16_t *taps) {
+  if (NC == 4) {
+    const int8x16x4_t four = vld1q_s8_x4(w);
+    UNROLL for (int j = 0; j < NC; j++) taps[j] = four.val[j];
+  } else if (NC == 2) {
+    const int8x16x2_t two = vld1q_s8_x2(w);
+    UNROLL for (int j = 0; j < NC; j++) taps[j] = two.val[j];
+  } else {
+    UNROLL for (int j = 0; j < NC; j++) taps[j] = vld1q_s8(w + j * VB);
+  }
+}
+#endif
+
 #ifdef SIMD_I8MM
 #include "conv_i8_mmla.h"
 #elif SIMD_ISA == 128

@@ -98,10 +98,11 @@ SIMD_INLINE void multiply_steps8(const int P, const int NC, const Positions8 *t,
 
 /* Two steps of one row: sums of the first and of the second are side by side. */
 SIMD_INLINE void add_row_pair8(const int NC, int8x16_t x, const int8_t *w, int32x4_t sums[4][2]) {
-  SIMD_NO_LOADS_EARLIER;
-  UNROLL for (int j = 0; j < NC; j++) {
-    sums[j][0] = vdotq_s32(sums[j][0], vld1q_s8(w + j * VB), x);
-    sums[j][1] = vdotq_s32(sums[j][1], vld1q_s8(w + (NC + j) * VB), x);
+  UNROLL for (int step = 0; step < 2; step++) {
+    int8x16_t taps[4];
+    SIMD_NO_LOADS_EARLIER;
+    load_taps8(NC, w + step * NC * VB, taps);
+    UNROLL for (int j = 0; j < NC; j++) sums[j][step] = vdotq_s32(sums[j][step], taps[j], x);
   }
 }
 

@@ -5,19 +5,6 @@
 #ifndef TFLM_CY_SIMD_CONV_I8_NEON_H
 #define TFLM_CY_SIMD_CONV_I8_NEON_H
 
-/* A step's taps. Four vectors are one instruction. */
-SIMD_INLINE void load_taps8(const int NC, const int8_t *w, int8x16_t *taps) {
-  if (NC == 4) {
-    const int8x16x4_t four = vld1q_s8_x4(w);
-    UNROLL for (int j = 0; j < NC; j++) taps[j] = four.val[j];
-  } else if (NC == 2) {
-    const int8x16x2_t two = vld1q_s8_x2(w);
-    UNROLL for (int j = 0; j < NC; j++) taps[j] = two.val[j];
-  } else {
-    UNROLL for (int j = 0; j < NC; j++) taps[j] = vld1q_s8(w + j * VB);
-  }
-}
-
 #ifdef SIMD_DOTPROD
 enum { HALVES8 = 1 }; /* dwords of a column's sum */
 typedef struct { int32x4_t at[8][4][HALVES8]; } Running8;

@@ -239,6 +239,14 @@ static void blend_rows8(const uint8_t *top, const uint8_t *bottom, int64_t n, in
     _mm256_storeu_si256((__m256i *)(line + i), _mm256_permute2x128_si256(low, high, 0x20));
     _mm256_storeu_si256((__m256i *)(line + i + 8), _mm256_permute2x128_si256(low, high, 0x31));
   }
+  if (i + 8 <= n) {
+    const __m128i above = _mm_loadl_epi64((const __m128i *)(top + i)), below = _mm_loadl_epi64((const __m128i *)(bottom + i));
+    const __m128i a = is_signed ? _mm_cvtepi8_epi16(above) : _mm_cvtepu8_epi16(above);
+    const __m128i b = is_signed ? _mm_cvtepi8_epi16(below) : _mm_cvtepu8_epi16(below);
+    _mm_storeu_si128((__m128i *)(line + i), _mm_madd_epi16(_mm_unpacklo_epi16(a, b), _mm256_castsi256_si128(weights)));
+    _mm_storeu_si128((__m128i *)(line + i + 4), _mm_madd_epi16(_mm_unpackhi_epi16(a, b), _mm256_castsi256_si128(weights)));
+    i += 8;
+  }
 #else
   const vi w = vi_set1(weight), rest = vi_set1(2048 - weight);
   for (; i + VL <= n; i += VL) vi_store(line + i, vi_add(vi_mul(widen8(top + i, is_signed), rest), vi_mul(widen8(bottom + i, is_signed), w)));

@@ -38,7 +38,10 @@ cdef inline void l2_pool_f32_eigen(const Pool2D* p, const float* x, float* y) no
     cdef float[CHANNEL_BLOCK] acc
     cdef const float* tap
     cdef int32_t n, oh, ow, ih, iw, c, c0, block
+    cdef float low = p.low_f
+    cdef float high = p.high_f
     cdef float per_tap
+    cdef bint begun
     cdef Taps t
     if p.channels == 0:
         return
@@ -49,17 +52,23 @@ cdef inline void l2_pool_f32_eigen(const Pool2D* p, const float* x, float* y) no
                 per_tap = <float>1 / <float>tap_count(t) if AARCH64 else inverse(<float>tap_count(t))
                 for c0 in range(0, p.channels, 64):
                     block = min(CHANNEL_BLOCK, p.channels - c0)
-                    for c in range(block):
-                        acc[c] = 0
+                    begun = False
                     for ih in range(t.top, t.bottom):
                         tap = x + ((<int64_t>n * p.height + ih) * p.width + t.left) * p.channels + c0
                         for iw in range(t.left, t.right):
-                            for c in range(block):
-                                acc[c] = add_last(acc[c], tap[c] * tap[c])
+                            if begun:
+                                for c in range(block):
+                                    acc[c] = add_last(acc[c], tap[c] * tap[c])
+                            else:
+                                for c in range(block):
+                                    acc[c] = tap[c] * tap[c]
+                                begun = True
                             tap += p.channels
+                    for c in range(0 if begun else block):
+                        acc[c] = 0
                     for c in range(block):
-                        y[c0 + c] = clamp_f32(sqrtf(acc[c] * per_tap), p.low_f, p.high_f)
-                y += p.channels
+                        y[c] = clamp_f32(sqrtf(acc[c] * per_tap), low, high)
+                    y += block
 
 
 cdef inline float scaled_square(const float* x, int64_t depth, int64_t c, float alpha) noexcept nogil:

@@ -13,6 +13,9 @@ from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.resize cimport COLUMN_BLOCK, last_nan, Place, place_f32, real
 from tflm_cy.arithmetic.shapes cimport Resize
 
+cdef enum:
+    BYTES = 32                   # of a pixel that are computed together
+
 
 cdef inline float weighted_bytes(
     float top_left, float top_right, float bottom_left, float bottom_right, float w00, float w01, float w10, float w11,
@@ -99,6 +102,8 @@ cdef inline void bilinear_weighted(const Resize* r, const real* x, real* y) noex
     cdef const real* top
     cdef const real* bottom
     cdef real* out
+    cdef int64_t whole = r.depth - r.depth % BYTES if r.depth > BYTES else r.depth      # what is left is computed once more, with its neighbours
+    cdef int64_t at
     if r.depth == 0:
         return
     for ow0 in range(0, r.out_width, 64):
@@ -113,4 +118,9 @@ cdef inline void bilinear_weighted(const Resize* r, const real* x, real* y) noex
                 out = y + ((<int64_t>n * r.out_height + oh) * r.out_width + ow0) * r.depth
                 for ow in range(block):
                     mix_weighted(top + columns[ow].low * r.depth, top + columns[ow].high * r.depth, bottom + columns[ow].low * r.depth,
-                                 bottom + columns[ow].high * r.depth, out + ow * r.depth, r.depth, row.fraction, columns[ow].fraction)
+                                 bottom + columns[ow].high * r.depth, out + ow * r.depth, whole, row.fraction, columns[ow].fraction)
+                    if whole < r.depth:
+                        at = r.depth - BYTES
+                        mix_weighted(
+                            top + columns[ow].low * r.depth + at, top + columns[ow].high * r.depth + at, bottom + columns[ow].low * r.depth + at,
+                            bottom + columns[ow].high * r.depth + at, out + ow * r.depth + at, BYTES, row.fraction, columns[ow].fraction)

@@ -9,6 +9,7 @@ Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 """
 from libc.math cimport expf, isfinite, isnan, logf
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.eigen cimport eigen_exp, whole_vectors
 from tflm_cy.arithmetic.fixed_point cimport clamp32, multiply, quantize_multiplier
@@ -71,6 +72,9 @@ cdef extern from *:
 cdef enum:
     ROWS = 4                     # whose sums are made together
     LONG_ROW = 384
+    VECTOR = 32                  # bytes of results that are computed together, also behind the end of a row
+    FEW = 8
+    MANY_PAIRS = 512             # rows of two, from which on the results of all 511 differences are computed first
     LANES_ROW = 16               # values of a row, below which a call of the vector kernel is not worth it
     SHORT_ROW = 128              # and below which the exponentials of several rows are computed together
 
@@ -143,15 +147,50 @@ cdef inline int32_t rounded(float x) noexcept nogil:
     return whole + <int32_t>((rest >= <float>0.5) & (rest < <float>1.0)) - <int32_t>((rest <= <float>-0.5) & (rest > <float>-1.0))
 
 
+cdef inline int32_t probability(output8 like, float exponential, float inverse, int32_t y_zero_point) noexcept nogil:
+    if output8 is uint8_t:     # the zero point is not looked at
+        return clamp32(truncate(exponential * inverse + <float>0.5), 0, 255)
+    elif output8 is int8_t:
+        return clamp32(add_wrapping(rounded(exponential * inverse), y_zero_point), -128, 127)
+    else:
+        return clamp32(add_wrapping(rounded(exponential * inverse), y_zero_point), -32768, 32767)
+
+
 cdef inline void set_probabilities(output8* y, const float* exponentials, int64_t n, float inverse, int32_t y_zero_point) noexcept nogil:
-    cdef int32_t lowest = -128 if output8 is int8_t else (0 if output8 is uint8_t else -32768)
-    cdef int32_t highest = 127 if output8 is int8_t else (255 if output8 is uint8_t else 32767)
     cdef int64_t i
     for i in range(n):
-        if output8 is uint8_t:     # the zero point is not looked at
-            y[i] = <output8>clamp32(truncate(exponentials[i] * inverse + <float>0.5), lowest, highest)
-        else:
-            y[i] = <output8>clamp32(add_wrapping(rounded(exponentials[i] * inverse), y_zero_point), lowest, highest)
+        y[i] = <output8>probability(<output8>0, exponentials[i], inverse, y_zero_point)
+
+
+cdef inline void set_few_probabilities(output8* y, const float* exponentials, float inverse, int32_t y_zero_point) noexcept nogil:
+    """FEW of them: as many as a vector of floats has, which are fewer than one of bytes."""
+    cdef int32_t[FEW] results
+    cdef int i
+    for i in range(FEW):
+        results[i] = probability(<output8>0, exponentials[i], inverse, y_zero_point)
+    for i in range(FEW):
+        y[i] = <output8>results[i]
+
+
+cdef inline void softmax_pairs(
+    const float* table, const input8* x, output8* y, int64_t rows, float y_scale, int32_t y_zero_point,
+) noexcept nogil:
+    """Rows of two: both results follow from the difference."""
+    cdef output8[511] results                # by the value less the other one, plus 255
+    cdef output8[2] pair
+    cdef float[2] values
+    cdef int64_t i
+    cdef int d
+    values[0] = table[0]
+    for d in range(256):
+        values[1] = table[d]
+        set_probabilities(pair, values, 2, <float>1 / ((values[0] + values[1]) * y_scale), y_zero_point)
+        results[255 - d] = pair[1]
+        results[255 + d] = pair[0]
+    for i in range(rows):
+        d = x[2 * i] - x[2 * i + 1]
+        y[2 * i] = results[255 + d]
+        y[2 * i + 1] = results[255 - d]
 
 
 cdef inline void softmax_rows_table(
@@ -159,20 +198,32 @@ cdef inline void softmax_rows_table(
 ) noexcept nogil:
     """Of long rows each distance from the maximum is computed once. lookup: a vector kernel, or NULL."""
     cdef float[ROWS * LONG_ROW] values
-    cdef output8[256] outputs
+    cdef output8[LONG_ROW] outputs
     cdef output8[256] by_byte
     cdef int32_t[ROWS] tops
     cdef float[ROWS] totals
     cdef float inverse
+    cdef int64_t together = FEW if depth <= FEW else VECTOR / sizeof(output8)
+    cdef int64_t padded = (depth + together - 1) / together * together
     cdef int64_t c
     cdef int64_t first = 0
     cdef int count, r
+    if depth == 2 and rows >= MANY_PAIRS:
+        softmax_pairs(table, x, y, rows, y_scale, y_zero_point)
+        return
+    for r in range(ROWS if depth < LONG_ROW else 0):
+        for c in range(depth, padded):
+            values[r * LONG_ROW + c] = 0
     while first < rows:
         count = sum_rows(table, x, rows - first, depth, tops, values if depth < LONG_ROW else NULL, totals)
         for r in range(count):
             inverse = <float>1 / (totals[r] * y_scale)
             if depth < LONG_ROW:
-                set_probabilities(y, values + r * LONG_ROW, depth, inverse, y_zero_point)
+                if depth <= FEW:
+                    set_few_probabilities(outputs, values + r * LONG_ROW, inverse, y_zero_point)
+                else:
+                    set_probabilities(outputs, values + r * LONG_ROW, padded, inverse, y_zero_point)
+                memcpy(y, outputs, depth * sizeof(output8))
             else:
                 set_probabilities(outputs, table, 256, inverse, y_zero_point)
                 if sizeof(output8) == 1 and lookup != NULL:
@@ -260,13 +311,22 @@ cdef inline void log_softmax_rows_table(
     const float* table, const input8* x, input8* y, int64_t rows, int64_t depth, float x_scale, float y_scale, int32_t y_zero_point,
     UnaryKernel lookup,
 ) noexcept nogil:
-    """lookup: a vector kernel, or NULL."""
+    """lookup: a vector kernel, or NULL. Rows of one value have 256 results."""
+    cdef input8[256] values
+    cdef input8[256] results
     cdef int32_t[ROWS] tops
     cdef float[ROWS] totals
     cdef float scale = x_scale / y_scale
     cdef float less
     cdef int64_t first = 0
     cdef int count, r
+    if depth == 1 and rows > 256:
+        for r in range(256):
+            values[r] = <input8>r
+        log_softmax_rows_table(table, values, results, 256, 1, x_scale, y_scale, y_zero_point, lookup)
+        for first in range(rows):
+            y[first] = results[<uint8_t>x[first]]
+        return
     while first < rows:
         count = sum_rows(table, x, rows - first, depth, tops, NULL, totals)
         for r in range(count):
@@ -334,15 +394,35 @@ cdef inline void exponentials(const float* x, float* y, int64_t n, float top, fl
         y[c] = eigen_exp((x[c] - top) * beta)
 
 
+cdef inline void find_vectors(int64_t row, int64_t rows, int64_t depth, int64_t threads, int64_t* first, int64_t* end) noexcept nogil:
+    """The values of a row that are in vectors on aarch64: TensorFlow gives each of its threads some rows, at least eight, whose vectors begin at
+    an address on 16 bytes."""
+    cdef int64_t tasks = max(min(rows / 8, threads), <int64_t>1)
+    cdef int64_t begin = 0
+    cdef int64_t stop = rows / tasks
+    cdef int64_t at
+    while stop <= row:
+        tasks -= 1
+        begin = stop
+        stop = begin + (rows - begin) / tasks
+    at = begin * depth + (-(begin * depth) & 3)
+    first[0] = at - row * depth
+    end[0] = at + whole_vectors(stop * depth - at) - row * depth
+
+
 cdef inline void softmax_row_eigen(
-    const float* x, float* y, int64_t row, int64_t rows, int64_t depth, float beta, const RowKernels* fast=NULL,
+    const float* x, float* y, int64_t row, int64_t rows, int64_t depth, float beta, int64_t threads, const RowKernels* fast=NULL,
 ) noexcept nogil:
-    """`row` of `rows` counts from the start of the tensor, whose last values beyond whole vectors have the C library's exponential on aarch64."""
+    """`row` of `rows` counts from the start of the tensor. On aarch64 values beyond whole vectors have the C library's exponential."""
     cdef float top = largest_of_row(x, depth, aligned_start(row, depth), fast)
-    cdef int64_t c
+    cdef int64_t first, end, c
     exponentials(x, y, depth, top, beta, fast)
-    for c in range(max(<int64_t>0, whole_vectors(rows * depth) - row * depth), depth if AARCH64 else 0):
-        y[c] = expf((x[c] - top) * beta)
+    if AARCH64:
+        find_vectors(row, rows, depth, threads, &first, &end)
+        for c in range(min(first, depth)):
+            y[c] = expf((x[c] - top) * beta)
+        for c in range(max(end, <int64_t>0), depth):
+            y[c] = expf((x[c] - top) * beta)
     divide_by_sum(y, row, depth, fast)
 
 

@@ -22,7 +22,8 @@ from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.transpose_conv cimport transpose_runs
 from tflm_cy.arithmetic.window cimport SAME
 from tflm_cy.arithmetic.xnnpack.dynamic_range cimport quantize_row, scale_sums, steps_of
-from tflm_cy.arithmetic.xnnpack.requantize cimport byte8, requantize_sums
+from tflm_cy.arithmetic.xnnpack.requantize cimport byte8
+from tflm_cy.arithmetic.xnnpack.requantize_products cimport requantize_products
 
 
 cdef inline bint lost(const ConvShape* g, int padding) noexcept nogil:
@@ -38,7 +39,7 @@ cdef inline void only_bias_8(const ConvShape* g, const Requantize* out, int64_t*
         return
     for i in range(g.oc):
         sums[i] = 0
-    requantize_sums(sums, out, g.oc, y)
+    requantize_products(sums, out, g.oc, y)
     copy_on(<char*>y, g.oc, g.batches * g.oh * g.ow)
 
 
@@ -71,7 +72,7 @@ cdef inline void conv_8(
             columns = 2 if position + 2 <= positions else 1
             position_sums(g, x, x_zero_point, w, w_zero_point, LONGEST_8BIT, position, columns, patches, sums)
             for i in range(columns):
-                requantize_sums(sums + i * g.oc, out, g.oc, y)
+                requantize_products(sums + i * g.oc, out, g.oc, y)
                 y += g.oc
             position += columns
         x += g.ih * g.iw * g.ic
@@ -113,7 +114,7 @@ cdef inline void depthwise_8(
             for ox in range(g.ow):
                 t = window_taps(g, oy, ox)
                 depthwise_sums(g, &t, multiplier, x, x_zero_point, w, w_zero_point, sums)
-                requantize_sums(sums, out, g.oc, y)
+                requantize_products(sums, out, g.oc, y)
                 y += g.oc
         x += g.ih * g.iw * g.ic
 
@@ -143,7 +144,7 @@ cdef inline void transpose_conv_8(
         for oy in range(g.oh):
             for ox in range(g.ow):
                 transpose_sums(g, image, w, runs, transpose_runs(g, oy, ox, runs), sums)
-                requantize_sums(sums, out, g.oc, y)
+                requantize_products(sums, out, g.oc, y)
                 y += g.oc
         x += size
 

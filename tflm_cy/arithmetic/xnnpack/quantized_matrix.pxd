@@ -18,7 +18,8 @@ from tflm_cy.arithmetic.product_s16 cimport (
     LONGEST_8BIT, accumulate_one, accumulate_two, shift_values, subtract_weight_zero, sum_values, weight8,
 )
 from tflm_cy.arithmetic.xnnpack.dynamic_range cimport fmaf, quantize_row, scale_sums
-from tflm_cy.arithmetic.xnnpack.requantize cimport byte8, requantize_sums
+from tflm_cy.arithmetic.xnnpack.requantize cimport byte8
+from tflm_cy.arithmetic.xnnpack.requantize_products cimport requantize_products
 
 
 cdef inline void clear_ends(int16_t* rows, ptrdiff_t k, ptrdiff_t stride) noexcept nogil:
@@ -53,7 +54,7 @@ cdef inline void multiply_8(
         sum_rows(rows, count, w, n, stride, sums)
         for j in range(count):
             subtract_weight_zero(rows + j * stride, k, w_zero_point, n, sums + j * n)
-            requantize_sums(sums + j * n, out, n, y + (i + j) * n)
+            requantize_products(sums + j * n, out, n, y + (i + j) * n)
         i += count
 
 

@@ -203,6 +203,7 @@ cdef inline void run_band(
     cdef ConvI8 c
     cdef DepthwiseI8 d
     cdef const ConvShape* g
+    cdef ptrdiff_t above
     cdef ptrdiff_t all = hybrid_rows(h)
     if h.depthwise:
         d = h.taps
@@ -229,6 +230,10 @@ cdef inline void run_band(
     else:
         c.shape = rows_of(g, first, end - first)
         c.plan.image_bytes = ((end - first - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1) * c.plan.row_bytes
+        above = max(-c.shape.pad_h, <ptrdiff_t>0)            # rows that no window sees
+        c.shape.pad_h += above
+        c.shape.ih -= above
+        image += above * g.iw * g.ic
         c.run(&c, image, scratch + h.kernel_at, y + first * g.ow * g.oc)
 
 

@@ -5,7 +5,7 @@ file has them. `want_*` raise ValueError.
 """
 from libc.math cimport NAN
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF
@@ -14,9 +14,12 @@ from tflm_cy.arithmetic.multipliers cimport Requantize, Scaling
 from tflm_cy.arithmetic.xnnpack.dynamic_range cimport LANES_8, LANES_16, PACKED_4, PACKED_8, ROWS_NEON
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, DOTPROD, cpu_has_amx_int8, cpu_has_avx512vnni
 from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range, real_range, scale_of
+from tflm_cy.arithmetic.xnnpack.requantize_products cimport requantize_products
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.generation cimport generation
+from tflm_cy.ops.xnnpack.definitions cimport rounds_twice
+from tflm_cy.simd.requantize_fixed cimport RequantizeRow
 
 
 cdef inline int want_constant(const Tensor* tensor, str name, str what) except -1:
@@ -95,15 +98,16 @@ cdef inline int prepare_requantize(
     Context context, const Tensor* x, const Tensor* w, const Tensor* b, const Tensor* y, int activation, ptrdiff_t channels, bint matrix,
     Requantize* out, str name,
 ) except -1:
-    """`matrix`: the kernels are those that add the zero point without saturation where the CPU has AVX-512."""
+    """`matrix`: not the kernels of depthwise convolutions; these add the zero point without saturation where the CPU has AVX-512."""
     cdef int32_t* bias = <int32_t*>context.persistent(4 * channels + 4)
     cdef float* scales = <float*>context.persistent(4 * channels + 4)
     cdef Range32 limits = quantized_range(activation, y.scale, y.zero_point, y.type == INT8)
+    cdef float sign = -1 if AARCH64 and matrix and y.type == UINT8 and rounds_twice() else 1
     cdef ptrdiff_t c
     want_scales(w, channels, name)
     want_bias(b, channels, INT32, name)
     for c in range(channels):
-        scales[c] = scale_of(x.scale, w.scales[c if w.scale_count > 1 else 0], y.scale)
+        scales[c] = sign * scale_of(x.scale, w.scales[c if w.scale_count > 1 else 0], y.scale)
     if b != NULL:
         memcpy(bias, b.data, 4 * channels)
     out.bias = bias
@@ -115,6 +119,30 @@ cdef inline int prepare_requantize(
     if matrix and y.type == INT8 and y.zero_point < 0 and generation() == AVX512:
         out.wrap_below = <float>-2147483648.0
     return 0
+
+
+cdef inline void requantize_rows(
+    const void* params, ptrdiff_t group, ptrdiff_t first, ptrdiff_t n, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y,
+    ptrdiff_t y_row,
+) noexcept nogil:
+    """Of sums with their bias; uint8 has one scale."""
+    cdef Requantize out = (<const Requantize*>params)[0]
+    cdef int32_t none = 0
+    cdef ptrdiff_t r, o
+    out.bias = &none
+    for r in range(rows):
+        for o in range(n):
+            requantize_products(<const uint32_t*>sums + o, &out, 1, y + o)
+        sums += sum_row
+        y += y_row
+
+
+cdef inline void requantize_late(const Requantize* out, RequantizeRow* finish, const void** params, ptrdiff_t* y_size) noexcept nogil:
+    """Fill in these of a vector kernel's plan, where the kernel does not round as the scales say."""
+    if AARCH64 and out.scales != NULL and out.scales[0] < 0:
+        finish[0] = requantize_rows
+        params[0] = out
+        y_size[0] = 1
 
 
 cdef inline int prepare_scaling(

@@ -35,3 +35,4 @@ cdef inline Function8 of_form(Form form, Function8 avx2, Function8 avx512, Funct
 
 cdef const Definitions* definitions() except NULL
 cdef const ProductRules* product_rules() except NULL
+cdef int rounds_twice() except -1

@@ -18,6 +18,7 @@ from tflm_cy.arithmetic.xnnpack.unary cimport rsqrt_f32_avx2, rsqrt_f32_avx512, 
 from tflm_cy.arithmetic.xnnpack.unary_neon cimport rsqrt_f32_neon, sqrt_f32_neon
 from tflm_cy.ops.generation cimport generation
 
+from tflm_cy.ops import arm_cores
 from tflm_cy.ops.arm_cores import product_kernels
 
 
@@ -116,6 +117,10 @@ cdef const ProductRules* product_rules() except NULL:
     return RULES
 
 
+cdef int rounds_twice() except -1:
+    return generation() >= NEON and arm_cores.rounds_twice()
+
+
 def table():
     """Return which definition each operator takes in this process, by name, for those that differ between generations."""
     cdef const Definitions* d = definitions()
@@ -126,6 +131,7 @@ def table():
     names["PRELU"] = FORMS[FORM_AVX2 if d.slope_by_sign else FORM_AVX512]
     names["float16"] = "wide" if generation() == NEON else "fp16" if generation() > NEON else "rounded steps"
     names["a product's only row"] = ORDERS[rules.single_row]
+    names["uint8 products"] = "rounded twice" if rounds_twice() else "rounded once"
     names["dynamic range, matrices"] = "packed" if generation() >= DOTPROD else "fused"
     names["dynamic range, several positions"] = "rounded" if generation() == DOTPROD else "fused"
     return names

@@ -29,7 +29,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, UINT8, Tensor, count, sh
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.window_2d cimport is_delegated_product, misfit_text, pad_before, set_delegated_window, windows_along
 from tflm_cy.ops.xnnpack.constant_weights cimport (
-    prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
+    prepare_requantize, prepare_scaling, requantize_late, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
 from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank, shape_of_windows
 from tflm_cy.ops.xnnpack.image_channels cimport channels_read, run_alone
@@ -142,6 +142,7 @@ cdef void fill_plan(Conv* op, const Tensor* x) noexcept:
     op.fast.w_zero_point = op.w_zero_point
     op.fast.out = op.out
     op.fast.scaling = op.scaling
+    requantize_late(&op.out, &op.fast.finish, &op.fast.params, &op.fast.y_size)
 
 
 cdef int convolve_vector(Context context, Node* node) noexcept nogil:
@@ -313,6 +314,7 @@ cdef bint prepare_vector_depthwise(Context context, Conv* op, const Tensor* x) e
     op.fast_depthwise.w_zero_point = op.w_zero_point
     op.fast_depthwise.w = <const uint8_t*>op.w
     op.fast_depthwise.out = op.out
+    requantize_late(&op.out, &op.fast_depthwise.finish, &op.fast_depthwise.params, &op.fast_depthwise.y_size)
     return ready_depthwise_i8(context, &op.fast_depthwise)
 
 

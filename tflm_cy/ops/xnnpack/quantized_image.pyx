@@ -9,23 +9,27 @@ from libc.math cimport isfinite
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
+from tflm_cy.arithmetic.copy_runs cimport copy_run
 from tflm_cy.arithmetic.fixed_point cimport Range32
 from tflm_cy.arithmetic.image_rows cimport Rows, rows_at
 from tflm_cy.arithmetic.pool_2d cimport MAXIMUM, pool_2d
 from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FoldShape, fold_shape, sum_narrow
 from tflm_cy.arithmetic.shapes cimport Pool2D
 from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX2
 from tflm_cy.arithmetic.xnnpack.quantized_image cimport Between, bilinear_11, fill_axis
-from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport Average, average_sums, ready_average
+from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport FITTING, Average, average_sums, last_run, ready_average, sum_runs_16
 from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range
 from tflm_cy.graph.context cimport Context, IterationSpace, Node, register, row_window
 from tflm_cy.graph.tensor cimport INT8, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.image_rows cimport row_range, rows_of_images
 from tflm_cy.ops.integer_folds cimport fold_integers, sum_integers
 from tflm_cy.ops.kernels.pool_i8 cimport largest_rows
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.rank cimport read_sides, refuse_other_rank
 from tflm_cy.ops.xnnpack.reduced_axes cimport reduced_axes
+from tflm_cy.platform.cpu cimport cpu_avxvnni
 from tflm_cy.schema.option_slots cimport (
     POOL_2D_FILTER_HEIGHT, POOL_2D_FILTER_WIDTH, POOL_2D_FUSED_ACTIVATION_FUNCTION, POOL_2D_PADDING, POOL_2D_STRIDE_H,
     POOL_2D_STRIDE_W, RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS,
@@ -45,13 +49,15 @@ cdef struct Resizing:
     Between* rows
     Between* columns
     const ElementwiseI8Kernels* fast
-    int line                     # scratch: one row of the input, blended
+    Between* near                # of few columns: the same between neighbours, when only those that are looked at are there
+    int line                     # scratch: one row of the input, blended, and two with the columns that are looked at
 
 cdef struct Reduction:
     FoldShape shape
     Average average
     int folding
     int sums                     # scratch
+    int64_t run                  # elements of a run whose sum overflows, 0: none does
     const Kernels* fast
 
 
@@ -177,6 +183,7 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     node.data = r
     r.batches, r.height, r.width, r.depth = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
     r.out_height, r.out_width = wanted[0], wanted[1]
+    r.near = NULL
     if count(y) > 0:
         r.rows = <Between*>context.persistent(wanted[0] * sizeof(Between))
         r.columns = <Between*>context.persistent(wanted[1] * sizeof(Between))
@@ -185,7 +192,9 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     node.invoke = resize_8 if count(y) > 0 else nothing
     r.fast = &kernels().elementwise_i8
     if r.fast.blend_rows != NULL and count(y) > 0:
-        r.line = context.request_scratch(context.for_all_workers(4 * r.width * r.depth))
+        r.line = context.request_scratch(context.for_all_workers(6 * r.width * r.depth))
+        if 2 * r.out_width < r.width:
+            r.near = near_columns(context, r)
         node.invoke = resize_vector
         return context.parallelize(node, compute_resize, rows_of_images(r.batches, r.out_height, r.out_width), 0.2 * count(y))
     return 0
@@ -197,17 +206,42 @@ cdef int resize_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
+cdef Between* near_columns(Context context, const Resizing* r) except NULL:
+    cdef Between* near = <Between*>context.persistent(r.out_width * sizeof(Between))
+    cdef int64_t ox
+    for ox in range(r.out_width):
+        near[ox].first, near[ox].second, near[ox].weight = <int32_t>(2 * ox), <int32_t>(2 * ox + 1), r.columns[ox].weight
+    return near
+
+
+cdef void gather_columns(const Resizing* r, const uint8_t* row, uint8_t* near) noexcept nogil:
+    """The pixels of a row that are looked at, two for each column: neighbours, or at the row's end the same twice."""
+    cdef int64_t ox
+    cdef const uint8_t* pixel
+    for ox in range(r.out_width):
+        pixel = row + r.columns[ox].first * r.depth
+        if r.columns[ox].second != r.columns[ox].first:
+            copy_run(<char*>near, <const char*>pixel, 2 * r.depth)
+        else:
+            copy_run(<char*>near, <const char*>pixel, r.depth)
+            copy_run(<char*>near + r.depth, <const char*>pixel, r.depth)
+        near += 2 * r.depth
+
+
 cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Rows first, of all columns or those that are looked at: the two weights are exact in either order."""
     cdef Resizing* r = <Resizing*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef const uint8_t* image
     cdef int64_t line_values = r.width * r.depth
-    cdef int32_t* line = <int32_t*>context.worker_scratch(r.line, 4 * line_values, worker)
+    cdef int32_t* line = <int32_t*>context.worker_scratch(r.line, 6 * line_values, worker)
+    cdef uint8_t* near = <uint8_t*>(line + line_values)
+    cdef int64_t near_values = 2 * r.out_width * r.depth
     cdef uint8_t* y
     cdef const uint8_t* above
     cdef const uint8_t* below
-    cdef int64_t row, stop, oy, ox, at
+    cdef const uint8_t* gathered = NULL
+    cdef int64_t row, stop, oy
     cdef Rows rows
     row, stop = row_range(r.out_width, first, end)
     y = <uint8_t*>context.output(node, 0).data + row * r.out_width * r.depth
@@ -216,13 +250,16 @@ cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end
         image = <const uint8_t*>x.data + rows.image * r.height * line_values
         for oy in range(rows.first, rows.end):
             above, below = image + r.rows[oy].first * line_values, image + r.rows[oy].second * line_values
-            if 2 * r.out_width >= r.width:
+            if r.near == NULL:
                 r.fast.blend_rows(above, below, line_values, x.type == INT8, r.rows[oy].weight, line)
+                r.fast.blend_columns(line, <const int32_t*>r.columns, r.out_width, r.depth, x.type == INT8, y)
             else:
-                for ox in range(2 * r.out_width):
-                    at = (r.columns[ox / 2].second if ox & 1 else r.columns[ox / 2].first) * r.depth
-                    r.fast.blend_rows(above + at, below + at, r.depth, x.type == INT8, r.rows[oy].weight, line + at)
-            r.fast.blend_columns(line, <const int32_t*>r.columns, r.out_width, r.depth, x.type == INT8, y)
+                if above != gathered:
+                    gather_columns(r, above, near)
+                    gather_columns(r, below, near + near_values)
+                    gathered = above
+                r.fast.blend_rows(near, near + near_values, near_values, x.type == INT8, r.rows[oy].weight, line)
+                r.fast.blend_columns(line, <const int32_t*>r.near, r.out_width, r.depth, x.type == INT8, y)
             y += r.out_width * r.depth
 
 
@@ -266,6 +303,10 @@ cdef int prepare_average(Context context, Node* node, bint mean, str name) excep
         raise ValueError(f"{name}: the scales {x.scale} and {y.scale} are not positive")
     r.average = ready_average(x.scale, x.zero_point, y.scale, y.zero_point, r.shape.folded, mean)
     r.sums = context.request_scratch(sizeof(int32_t) * r.shape.outputs + 4)
+    r.run = 0
+    if x.type == INT8 and generation() == AVX2 and not cpu_avxvnni():
+        r.run = last_run(x.rank, x.dims, reduced_axes(context, node))
+        r.run = r.run if r.run > FITTING else 0
     node.invoke = average_8
     if r.fast.elementwise_i8.average_sums != NULL and r.shape.inputs > 0 and isfinite(r.average.scale) and isfinite(r.average.offset):
         node.invoke = average_vector
@@ -277,7 +318,9 @@ cdef int average_vector(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef int32_t* sums = <int32_t*>context.scratch(r.sums)
     memset(sums, 0, sizeof(int32_t) * r.shape.outputs)
-    if x.type == INT8:
+    if r.run > 0:
+        sum_runs_16(&r.shape, r.run, <const int8_t*>x.data, sums)
+    elif x.type == INT8:
         sum_integers(r.fast, &r.shape, <const int8_t*>x.data, sums)
     else:
         sum_integers(r.fast, &r.shape, <const uint8_t*>x.data, sums)
@@ -301,7 +344,10 @@ cdef int average_8(Context context, Node* node) noexcept nogil:
     cdef int32_t* sums = <int32_t*>context.scratch(r.sums)
     memset(sums, 0, sizeof(int32_t) * r.shape.outputs)
     if x.type == INT8:
-        sum_narrow(&r.shape, <const int8_t*>x.data, sums)
+        if r.run > 0:
+            sum_runs_16(&r.shape, r.run, <const int8_t*>x.data, sums)
+        else:
+            sum_narrow(&r.shape, <const int8_t*>x.data, sums)
         average_sums(sums, r.average, -128, 127, <int8_t*>y, r.shape.outputs)
     else:
         sum_narrow(&r.shape, <const uint8_t*>x.data, sums)

@@ -30,7 +30,7 @@ from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.kernels.batched_i8 cimport Batched8, multiply_batch8, plan_batched_i8
 from tflm_cy.ops.kernels.row_bands cimport band_begin, count_bands
 from tflm_cy.ops.xnnpack.constant_weights cimport (
-    prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
+    prepare_requantize, prepare_scaling, requantize_late, want_activations, want_constant, weight_rows,
 )
 from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
@@ -161,6 +161,7 @@ cdef void plan_vector(Matrix* op, const Tensor* x) noexcept:
     c.w_zero_point = op.w_zero_point
     c.out = op.out
     c.scaling = op.scaling
+    requantize_late(&op.out, &c.finish, &c.params, &c.y_size)
 
 
 cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
