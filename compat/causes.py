@@ -331,14 +331,25 @@ def multiplies_otherwise(case):
     return any(made != filters for made, filters in _channels_made(case))
 
 
-def multiplies_as_fed(case):
-    """An image that is fed first, of a DEPTHWISE_CONV_2D, has other channels than depth_multiplier and filter want."""
-    fed = _allocated(case, case.feeds[0])
+def _multiplies_otherwise(case, shapes):
+    """At these shapes an image of a DEPTHWISE_CONV_2D has other channels than depth_multiplier and filter want."""
     return any(
-        fed[node["inputs"][0]][-1] * node["builtin_options"][1]["depth_multiplier"] != fed[node["inputs"][1]][-1]
+        shapes[node["inputs"][0]]
+        and shapes[node["inputs"][0]][-1] * node["builtin_options"][1]["depth_multiplier"]
+        != shapes[node["inputs"][1]][-1]
         for model, graph, node in _nodes(case, "DEPTHWISE_CONV_2D")
         if graph is model["subgraphs"][0]
     )
+
+
+def multiplies_as_fed(case):
+    """It has them at the shapes that are fed first."""
+    return _multiplies_otherwise(case, _allocated(case, case.feeds[0]))
+
+
+def multiplies_otherwise_when_shaped(case):
+    """It has them at any of its shapes."""
+    return any(_multiplies_otherwise(case, shapes) for shapes in _all_allocated(case))
 
 
 def squashes_transposed(case):

@@ -13,6 +13,7 @@ from .causes import (
     lacks_room_for_sums,
     makes_of_nothing,
     merges_an_extremum,
+    multiplies_otherwise_when_shaped,
 )
 from .deviation import Deviation
 
@@ -340,6 +341,17 @@ OUT_OF_SHAPE = (
         "details of tensor *: shape int32 [*] <> int32 [*]",
         "fewer than no windows are none; TensorFlow's details show a number below 0",
         cause=has_fewer_than_no_windows,
+    ),
+    *(
+        Deviation(
+            f"GRAPH/{dtype}/*, ones: *#*",
+            "invoke ?, output ?: *",
+            "a depth_multiplier that does not fit the shapes is not looked at, as by the other kernels; TensorFlow's kernel writes "
+            "across the end of the output, or leaves values of it unwritten",
+            cause=multiplies_otherwise_when_shaped,
+            computed_by="DEPTHWISE_CONV_2D",
+        )
+        for dtype in ("dynamic_range", "mixed")
     ),
     *(
         Deviation(

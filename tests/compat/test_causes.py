@@ -13,6 +13,7 @@ from compat.causes import (
     makes_of_nothing,
     merges_an_extremum,
     multiplies_nothing,
+    multiplies_otherwise_when_shaped,
     overwrites_what_is_read_again,
     transforms_signs,
     unpacks_constants,
@@ -165,3 +166,12 @@ def test_an_extremum_behind_a_window(window, wanted):
     pool = (window, [x], a, {"filter_height": 1, "filter_width": 1, "stride_h": 1, "stride_w": 1})
     case = graph_of(pool, ("RELU", [x], b, {}), ("MINIMUM", [a, one], c, {}), inputs=[x], outputs=[b, c])
     assert merges_an_extremum(case) == wanted
+
+
+@pytest.mark.parametrize("fed, wanted", [(3, False), (1, True)])
+def test_an_image_that_gets_other_channels(fed, wanted):
+    x, y = Tensor([1, 2, 2, 3], "float32"), Tensor([1, 2, 2, 3], "float32")
+    w = Tensor.constant(np.ones([1, 1, 1, 3], np.int8), scale=0.1)
+    model = Model.single("DEPTHWISE_CONV_2D", [x, w], [y], stride_h=1, stride_w=1, depth_multiplier=1)
+    case = Case("GRAPH", "dynamic_range", "made", 0, model.to_bytes(), [[np.ones([1, 2, 2, fed], np.float32)]])
+    assert multiplies_otherwise_when_shaped(case) == wanted
