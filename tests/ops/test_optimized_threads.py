@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Sparsity, Tensor
-from tests.machine import of_x86_64
+from tests.machine import AARCH64, of_x86_64
 from tflm_cy import Interpreter, OpResolverType
 
 F = np.float32
@@ -180,3 +180,11 @@ def test_softmax_of_the_rows_of_a_thread():
         alone = output_bytes(of_rows[10], 1, x[:10])
         assert output_bytes(of_rows[20], 2, x)[: len(alone)] == alone
         assert output_bytes(of_rows[15], 2, x[:15]) == output_bytes(of_rows[15], 1, x[:15])
+
+
+def test_denormals_of_softmax():
+    """On aarch64 TensorFlow's threads, but the caller's, take them for zeros."""
+    x = np.array([[0, -100]], F).repeat(16, 0)
+    model = Model.single("SOFTMAX", [Tensor(x.shape, "float32")], [Tensor(x.shape, "float32")], beta=1.0)
+    small = np.frombuffer(output_bytes(model, 2, x), F).reshape(x.shape)[:, 1]
+    assert (small > 0).tolist() == [True] * 8 + [not AARCH64] * 8

@@ -5,7 +5,8 @@ BITWISE_XOR and RIGHT_SHIFT: whole numbers of 8, 16 and 32 bits, broadcast. BITC
 takes the last dimension away, a narrower one adds one.
 
 BUCKETIZE: float32, float64, int32, int64 to int32. FAKE_QUANT: float32.
-ADD_N: float32, int32, by TFLM's rules int8; with several threads asked TensorFlow adds up groups of inputs first, so float sums depend on their number.
+ADD_N: float32, int32, by TFLM's rules int8; with several threads asked TensorFlow adds up groups of inputs first, so float sums depend on
+their number; on aarch64 threads but the caller's take denormals for zeros.
 
 Source: LiteRT:tflite/kernels/{sign,atan2,bitwise_xor,right_shift,bitcast,bucketize,fake_quant,add_n}.cc.
 """
@@ -13,6 +14,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f32, wrap32
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.micro.sums8 cimport Sums8, coarse, fine, sums8
 from tflm_cy.arithmetic.pointwise cimport (
     Buckets, FakeQuantization, accumulate_f32, accumulate_u32, accumulate_unbounded_f32, atan2_f32, atan2_f64, atan2_half, bucketize,
@@ -26,6 +28,7 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.ops.elementwise cimport Binary, Unary, prepare_binary, prepare_unary
 from tflm_cy.ops.operand cimport adopt_type, check_same_type, expect_arity_between, operand, result, want_bytes, want_element, want_type_of
+from tflm_cy.platform.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.platform.long_copy cimport copy_bytes
 from tflm_cy.schema.option_slots cimport BUCKETIZE_BOUNDARIES, FAKE_QUANT_MAX, FAKE_QUANT_MIN, FAKE_QUANT_NARROW_RANGE, FAKE_QUANT_NUM_BITS
 from tflm_cy.schema.table cimport Vector, load_u32, table_bool, table_f32, table_i32, table_vector
@@ -304,6 +307,7 @@ cdef int add_n(Context context, Node* node) noexcept nogil:
     cdef const Sum* op = <const Sum*>node.data
     cdef Tensor* y = context.output(node, 0)
     cdef void* total
+    cdef unsigned long long mode = 0
     cdef int first = 0
     cdef int group, last, i
     if y.bytes == 0:
@@ -311,6 +315,8 @@ cdef int add_n(Context context, Node* node) noexcept nogil:
     for group in range(op.groups):
         last = first + (node.input_count - first) // (op.groups - group)
         total = y.data if group == 0 else context.scratch(op.scratch)
+        if AARCH64 and group > 0:
+            mode = flush_denormals()
         if op.add != NULL and y.type == FLOAT32 and last - first > 1:
             op.add(&op.limits, context.input(node, first).data, context.input(node, first + 1).data, total, op.count)
             first += 1
@@ -318,6 +324,8 @@ cdef int add_n(Context context, Node* node) noexcept nogil:
             copy_bytes(total, context.input(node, first).data, y.bytes)
         for i in range(first + 1, last):
             accumulate(y.type, op, context.input(node, i).data, total, op.count)
+        if AARCH64 and group > 0:
+            restore_denormals(mode)
         if group > 0:
             accumulate(y.type, op, total, y.data, op.count)
         first = last

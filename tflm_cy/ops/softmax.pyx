@@ -28,6 +28,7 @@ from tflm_cy.arithmetic.optimized.softmax cimport (
     softmax_short_rows_eigen,
     softmax_rows_16,
     softmax_rows_table,
+    tasks_of,
 )
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
@@ -46,6 +47,7 @@ from tflm_cy.arithmetic.softmax cimport (
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, WorkFunction, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count_range, type_name, type_size
 from tflm_cy.ops.operand cimport expect_arity
+from tflm_cy.platform.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.schema.option_slots cimport SOFTMAX_BETA
 from tflm_cy.schema.table cimport table_f32
 from tflm_cy.simd.table cimport kernels, row_kernels
@@ -222,14 +224,20 @@ cdef void softmax_f32_optimized(Context context, Node* node, int64_t first, int6
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
     cdef float[TOGETHER] tops
+    cdef int64_t own = s.rows / tasks_of(s.rows, context.num_threads) if AARCH64 else s.rows
     cdef int64_t row = first
     cdef int64_t count
+    cdef unsigned long long mode = 0
     while not AARCH64 and s.fast != NULL and 0 < s.depth < SHORT_ROW and row < end:
         count = min(end - row, TOGETHER / s.depth)
         softmax_short_rows_eigen(x + row * s.depth, y + row * s.depth, row, count, s.depth, s.beta, s.fast, tops)
         row += count
     for row in range(row, end):
+        if row >= own:
+            mode = flush_denormals()
         softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.rows, s.depth, s.beta, context.num_threads, s.fast)
+        if row >= own:
+            restore_denormals(mode)
 
 
 cdef void softmax_optimized(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:

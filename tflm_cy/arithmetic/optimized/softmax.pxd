@@ -394,10 +394,15 @@ cdef inline void exponentials(const float* x, float* y, int64_t n, float top, fl
         y[c] = eigen_exp((x[c] - top) * beta)
 
 
+cdef inline int64_t tasks_of(int64_t rows, int64_t threads) noexcept nogil:
+    """TensorFlow gives each of its threads some rows, at least eight. On aarch64 its vectors begin anew in each, and all threads but the caller's
+    take denormals for zeros."""
+    return max(min(rows / 8, threads), <int64_t>1)
+
+
 cdef inline void find_vectors(int64_t row, int64_t rows, int64_t depth, int64_t threads, int64_t* first, int64_t* end) noexcept nogil:
-    """The values of a row that are in vectors on aarch64: TensorFlow gives each of its threads some rows, at least eight, whose vectors begin at
-    an address on 16 bytes."""
-    cdef int64_t tasks = max(min(rows / 8, threads), <int64_t>1)
+    """The values of a row that are in vectors on aarch64, which begin at an address on 16 bytes."""
+    cdef int64_t tasks = tasks_of(rows, threads)
     cdef int64_t begin = 0
     cdef int64_t stop = rows / tasks
     cdef int64_t at
