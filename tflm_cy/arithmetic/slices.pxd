@@ -267,7 +267,7 @@ cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const
     cdef int64_t[SPREAD] firsts
     cdef Reach[KEPT] reaches                 # divisions take as long as a row
     cdef Piece piece
-    cdef int64_t row, left, out
+    cdef int64_t row, left, out, tap
     cdef int64_t n = s.out_dims[s.run]
     cdef int64_t most = n if s.out_step[s.run] == 1 else PIECE
     cdef int d
@@ -278,8 +278,8 @@ cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const
             at[d] = left % s.out_dims[d]
             left //= s.out_dims[d]
     fill(<char*>firsts, SPREAD * size, first, size)
-    for left in range(min(s.window[s.run], <int64_t>KEPT)):
-        reaches[left] = reach_of(s, left)
+    for tap in range(min(s.window[s.run], <int64_t>KEPT)):
+        reaches[tap] = reach_of(s, tap)
     piece.y_step = s.out_step[s.run]
     for row in range(first_row, end_row):
         out = 0

@@ -20,16 +20,15 @@ from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.optimized.softmax cimport (
     SHORT_ROW,
     fill_exponentials,
-    fill_exponentials_16,
     log_softmax_row_eigen,
     log_softmax_short_rows_eigen,
     log_softmax_rows_table,
     softmax_row_eigen,
     softmax_short_rows_eigen,
-    softmax_rows_16,
     softmax_rows_table,
     tasks_of,
 )
+from tflm_cy.arithmetic.optimized.softmax_neon cimport fill_exponentials_16, softmax_rows_16
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.signatures cimport UnaryKernel
 from tflm_cy.arithmetic.softmax cimport (

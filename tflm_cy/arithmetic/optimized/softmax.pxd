@@ -3,19 +3,18 @@
 8 bits: `table[d]` is expf(-(step) * d) for the distance d of a value from the row's maximum; the sum is sequential. float32: Eigen's exp,
 and Eigen's sum of a row (`row_sum_f32`), which for softmax reads the output tensor.
 
-On aarch64 8 bits become 8 bits on integers: exponentials are whole numbers of 16 bits, and a row's are rescaled by 1 / sum in fixed point.
+On aarch64 8 bits become 8 bits on integers: softmax_neon.pxd.
 
 Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 """
 from libc.math cimport expf, isfinite, isnan, logf
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.eigen cimport eigen_exp, whole_vectors
-from tflm_cy.arithmetic.fixed_point cimport clamp32, multiply, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.lookup cimport saturate_8, truncate
 from tflm_cy.arithmetic.machine cimport AARCH64
-from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.optimized.conversion cimport ties_to_even
 from tflm_cy.arithmetic.optimized.reduction cimport aligned_start, sum_of_row
 from tflm_cy.arithmetic.optimized.reduction_neon cimport largest_neon
@@ -236,44 +235,6 @@ cdef inline void softmax_rows_table(
             x += depth
             y += depth
         first += count
-
-
-# ---- aarch64, 8 bits to 8 bits
-cdef inline void fill_exponentials_16(uint16_t* table, float scale, float beta) noexcept nogil:
-    cdef double v
-    cdef int d
-    for d in range(256):
-        v = <double>(expf(scale * beta * <float>-d) * <float>65535) + 0.5
-        table[d] = <uint16_t>(65535 if v >= 65535 else <int32_t>v if v > 0 else 0)
-
-
-cdef inline void rescale_exponentials(const uint16_t* values, int64_t n, Multiplier m, int32_t y_zero_point, input8* y) noexcept nogil:
-    cdef int32_t lowest = -128 if input8 is int8_t else 0
-    cdef int64_t i
-    for i in range(n):
-        y[i] = <input8>clamp32(add_wrapping(multiply(values[i], m.value, m.shift), y_zero_point), lowest, lowest + 255)
-
-
-cdef inline void softmax_rows_16(
-    const uint16_t* table, const input8* x, input8* y, int64_t rows, int64_t depth, float y_scale, int32_t y_zero_point,
-) noexcept nogil:
-    """Each distance from the maximum is computed once."""
-    cdef input8[256] outputs
-    cdef uint32_t total
-    cdef int32_t top
-    cdef int64_t c
-    while rows > 0:
-        top = row_maximum(x, depth)
-        total = 0
-        for c in range(depth):
-            total += table[top - x[c]]
-        rescale_exponentials(
-            table, 256, quantize_multiplier(<double>(<float>1 / (<float><int32_t>total * y_scale))), y_zero_point, outputs)
-        for c in range(depth):
-            y[c] = outputs[top - x[c]]
-        x += depth
-        y += depth
-        rows -= 1
 
 
 # ---- LOG_SOFTMAX
