@@ -65,7 +65,8 @@ def test_columns_of_one_row_are_shared():
     blob = Model.single("FULLY_CONNECTED", [x, Tensor.constant(w), Tensor.constant(bias)], [y]).to_bytes()
     feeds = [rng.normal(size=(1, 512)).astype(np.float32)]
     before = pool.state()["jobs"]
-    [got] = run(ISAS[0], blob, feeds, num_threads=2)
+    for _ in range(5):  # as above: another thread may have the pool
+        [got] = run(ISAS[0], blob, feeds, num_threads=2)
     assert pool.state()["jobs"] > before
     [wanted] = run(ISAS[0], blob, feeds)
     assert got.tobytes() == wanted.tobytes()
