@@ -10,12 +10,43 @@ elements. Others fit: those of kept last axes, of uint8, and of all other CPUs. 
 also if its size is 1.
 Source: XNNPACK's rsum kernels, bytes checked against TensorFlow 2.21.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.machine cimport product_plus
 from tflm_cy.arithmetic.reduction cimport MAX_AXES, FoldShape, advance
 from tflm_cy.arithmetic.xnnpack.requantize cimport byte8
+
+cdef extern from *:
+    """
+    /* Of `steps` times 64 bytes: the sum of 32 lanes of 16 bits, each of two neighbours at a time. */
+    #ifdef __AVX2__
+    #include <immintrin.h>
+    static inline int32_t tflm_cy_sum_of_lanes(const int8_t *x, int64_t steps) {
+      const __m256i ones = _mm256_set1_epi8(1);
+      __m256i low = _mm256_setzero_si256(), high = _mm256_setzero_si256();
+      int32_t sums[8], total = 0;
+      for (int64_t i = 0; i < steps; i++, x += 64) {
+        low = _mm256_add_epi16(low, _mm256_maddubs_epi16(ones, _mm256_loadu_si256((const __m256i *)x)));
+        high = _mm256_add_epi16(high, _mm256_maddubs_epi16(ones, _mm256_loadu_si256((const __m256i *)(x + 32))));
+      }
+      low = _mm256_add_epi32(_mm256_madd_epi16(low, _mm256_set1_epi16(1)), _mm256_madd_epi16(high, _mm256_set1_epi16(1)));
+      _mm256_storeu_si256((__m256i *)sums, low);
+      for (int j = 0; j < 8; j++) total += sums[j];
+      return total;
+    }
+    #else
+    static inline int32_t tflm_cy_sum_of_lanes(const int8_t *x, int64_t steps) {
+      uint16_t lanes[32] = {0};
+      int32_t total = 0;
+      for (int64_t i = 0; i < steps; i++, x += 64)
+        for (int j = 0; j < 32; j++) lanes[j] = (uint16_t)(lanes[j] + x[2 * j] + x[2 * j + 1]);
+      for (int j = 0; j < 32; j++) total += (int16_t)lanes[j];
+      return total;
+    }
+    #endif
+    """
+    int32_t sum_of_lanes "tflm_cy_sum_of_lanes"(const int8_t* x, int64_t steps) noexcept nogil
 
 cdef enum:
     LANES = 32                   # of 16 bits, two neighbours each
@@ -40,19 +71,12 @@ cdef inline Average ready_average(
 
 
 cdef inline int32_t sum_run_16(const int8_t* x, int64_t n) noexcept nogil:
-    cdef uint16_t[LANES] lanes
     cdef int32_t total = 0
     cdef int64_t steps, i
-    cdef int lane
     while n >= 2 * LANES:
         steps = min(n / (2 * LANES), STEPS)
-        memset(lanes, 0, sizeof(lanes))
-        for i in range(steps):
-            for lane in range(LANES):
-                lanes[lane] += <uint16_t>(x[2 * lane] + x[2 * lane + 1])
-            x += 2 * LANES
-        for lane in range(LANES):
-            total += <int16_t>lanes[lane]
+        total += sum_of_lanes(x, steps)
+        x += steps * 2 * LANES
         n -= steps * 2 * LANES
     for i in range(n):
         total += x[i]
