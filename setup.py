@@ -186,8 +186,8 @@ def translate(sources, records, parallel, force=False) -> None:
     keys = {}
     for source in sources:
         inputs, target = cython_inputs(source), source.with_suffix(".c")
-        tools = [cold.__file__, tracebacks.__file__, translation.__file__]
-        key = records.key([*inputs, *tools], Cython.__version__, DIRECTIVES)
+        edits = [translation, tracebacks, *([cold] if "ops" in source.parts else [])]
+        key = records.key([*inputs, *(module.__file__ for module in edits)], Cython.__version__, DIRECTIVES)
         if records.is_unknown(target) and is_newer(target, inputs):
             records.note(target, key)
         if force or not records.is_fresh(target, key):

@@ -46,6 +46,16 @@ def net(family, while_loop=False):
 
 def all_nets(families=None):
     """The nets of these families, or all of them."""
-    from . import detectors, images, pictures, recurrent, sequences  # noqa: F401 (they fill the list)
+    from . import (  # noqa: F401 (they fill the list)
+        attention,
+        detectors,
+        grouped,
+        images,
+        normalized,
+        pictures,
+        recurrent,
+        sequences,
+        sets,
+    )
 
     return [found for found in NETS.values() if not families or found.family in families]

@@ -74,3 +74,11 @@ def convlstm(layers, draw):
 def convlstm_1d(layers, draw):
     x = start = layers.Input([12, 40, 4], batch_size=1)
     return start, layers.Dense(3)(layers.GlobalAveragePooling1D()(layers.ConvLSTM1D(draw(8, 12), 5)(x)))
+
+
+@net("lstm", while_loop=True)
+def lstm_autoencoder(layers, draw):
+    x = start = layers.Input([40, 6], batch_size=1)
+    x = layers.LSTM(32)(layers.LSTM(draw(48, 64), return_sequences=True)(x))
+    x = layers.LSTM(32, return_sequences=True)(layers.RepeatVector(40)(x))
+    return start, layers.TimeDistributed(layers.Dense(6))(x)

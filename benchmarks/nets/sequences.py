@@ -191,3 +191,33 @@ def matchbox(layers, draw):
         y = layers.ReLU()(layers.BatchNormalization()(y))
         x = layers.Add()([x, y]) if x.shape == y.shape else y
     return start, layers.Softmax()(layers.Dense(12)(layers.GlobalMaxPooling1D()(x)))
+
+
+@net("keyword")
+def spectral(layers, draw):
+    """With its own front end: a Fourier transform, mel bands, logarithms."""
+    import tensorflow as tf
+
+    bands = tf.signal.linear_to_mel_weight_matrix(40, 129, 8000, 20.0, 3800.0).numpy()
+
+    def features(x):
+        powers = tf.square(tf.abs(tf.signal.stft(x, 200, 80, 256)))
+        return tf.math.log(tf.matmul(powers, bands) + 1e-6)[..., None]
+
+    x = start = layers.Input([1000 * draw(3, 6)], batch_size=1)
+    x = layers.Lambda(features)(x)
+    x = conv(layers, depthwise(layers, conv(layers, x, 16, 5, 2)), 32, 1)
+    return start, layers.Softmax()(layers.Dense(12)(layers.GlobalMaxPooling2D()(x)))
+
+
+@net("tcn")
+def heart(layers, draw):
+    """Long filters over a signal, halved twice."""
+    x = start = layers.Input([1000, draw(1, 12)], batch_size=1)
+    x = layers.Conv1D(24, 16, padding="same")(x)
+    for stride in (1, 2, 1, 2):
+        y = layers.ReLU()(layers.BatchNormalization()(x))
+        y = layers.Conv1D(24, 15, stride, "same", activation="relu")(y)
+        y = layers.Conv1D(24, 15, padding="same")(y)
+        x = layers.Add()([layers.MaxPooling1D(2, padding="same")(x) if stride == 2 else x, y])
+    return start, layers.Softmax()(layers.Dense(4)(layers.GlobalAveragePooling1D()(x)))

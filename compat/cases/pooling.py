@@ -56,9 +56,8 @@ _RESIZABLE = ("float32", "int8", "uint8", "int16")
 @cases("RESIZE_BILINEAR", dtypes=("float32",), variants=("both",))
 def resize(d):
     n, h, w, c = d.between(1, 2), d.side(1, 8), d.side(1, 8), d.channels(1, 5)
-    if (
-        d.variant == "wide"
-    ):  # rounded steps add up to more than a column; half the rows, so that no corner lies behind the last image
+    if d.variant == "wide":
+        # Rounded steps add up to more than a column. With half the rows no corner lies behind the last image.
         h, w, c = d.choice(4, 6), d.between(300, 1500), d.between(1, 3)
     size = {"to one": (1, 1), "double": (2 * h, 2 * w), "wide": (h // 2, d.between(1500, 4000))}.get(
         d.variant, (d.side(1, 14), d.side(1, 14))

@@ -8,7 +8,7 @@ import pytest
 
 from compat.builder import Model, Sparsity, Tensor
 from tests.harness import run_model
-from tests.machine import AARCH64, delegated
+from tests.machine import AARCH64, delegated, of_x86_64
 from tflm_cy.experimental import OpResolverType
 
 OPTIMIZED, AUTO = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES, OpResolverType.AUTO
@@ -46,7 +46,7 @@ def fully_connected(w, bias, x):
     return run("FULLY_CONNECTED", inputs, [len(x), len(w)], x, fused_activation_function="NONE")
 
 
-@pytest.mark.skipif(AARCH64, reason="the blocks are those of x86-64's vector code")
+@of_x86_64
 @pytest.mark.parametrize(
     ("a", "b", "mode", "firsts"),
     [

@@ -273,7 +273,7 @@ def test_fully_connected(dtype, weights, rows):
     same(got, requantized(sums, scales / 256, 4, dtype))
 
 
-@pytest.mark.skipif(not AARCH64, reason="kernels of some Arm cores")
+@pytest.mark.skipif(not AARCH64, reason="only some Arm cores round these sums twice")
 @pytest.mark.parametrize(("operator", "rows"), [("FULLY_CONNECTED", 1), ("FULLY_CONNECTED", 70), ("CONV_2D", 6)])
 def test_sums_of_uint8_that_round_twice(monkeypatch, operator, rows):
     monkeypatch.setattr(arm_cores, "rounds_twice", lambda: True)

@@ -178,7 +178,7 @@ cdef struct Windows:             # REDUCE_WINDOW
     int64_t[MOST_DIMS] out_dims
     int64_t[MOST_DIMS] step      # elements from one to the next
     int64_t[MOST_DIMS] out_step
-    int run                      # the axis along which outputs are made together, see `choose_run`
+    int run_axis                 # along which outputs are made together, see `choose_run`
     int64_t every                # of its windows so many lie between two that one tap finds elements for, see `distance`
 
 
@@ -215,25 +215,25 @@ cdef inline int choose_run(Windows* s) noexcept nogil:
     cdef int64_t step = 1
     cdef int64_t out_step = 1
     cdef int d
-    s.run = s.rank - 1
+    s.run_axis = s.rank - 1
     for d in range(s.rank - 1, -1, -1):
         s.step[d], s.out_step[d] = step, out_step
         step *= s.dims[d]
         out_step *= s.out_dims[d]
-        if s.out_dims[s.rank - 1] < SHORT_RUN and s.out_dims[d] > s.out_dims[s.run]:
-            s.run = d
-    s.every = distance(s.stride[s.run], s.base[s.run])
+        if s.out_dims[s.rank - 1] < SHORT_RUN and s.out_dims[d] > s.out_dims[s.run_axis]:
+            s.run_axis = d
+    s.every = distance(s.stride[s.run_axis], s.base[s.run_axis])
     return 0
 
 
-cdef inline int64_t window_rows(const Windows* s) noexcept nogil:
+cdef inline int64_t window_runs(const Windows* s) noexcept nogil:
     """Runs of the output."""
-    cdef int64_t rows = 1
+    cdef int64_t runs = 1
     cdef int d
     for d in range(s.rank):
-        if d != s.run:
-            rows *= s.out_dims[d]
-    return rows
+        if d != s.run_axis:
+            runs *= s.out_dims[d]
+    return runs
 
 
 cdef struct Reach:               # of an element of the windows of a run: the windows in which it lies on the input
@@ -249,39 +249,39 @@ cdef struct Piece:               # of a run
 
 cdef inline Reach reach_of(const Windows* s, int64_t tap) noexcept nogil:
     cdef Reach reach
-    cdef int64_t n = s.out_dims[s.run]
-    cdef int64_t stride = s.stride[s.run]
-    cdef int64_t start = tap * s.dilation[s.run] - s.low[s.run]                 # where the first window's element lies
+    cdef int64_t n = s.out_dims[s.run_axis]
+    cdef int64_t stride = s.stride[s.run_axis]
+    cdef int64_t start = tap * s.dilation[s.run_axis] - s.low[s.run_axis]                 # where the first window's element lies
     reach.begin = min(n, (-start + stride - 1) // stride) if start < 0 else 0
-    reach.end = max(reach.begin, min(n, (s.dims[s.run] - start + stride - 1) // stride if s.dims[s.run] > start else 0))
+    reach.end = max(reach.begin, min(n, (s.dims[s.run_axis] - start + stride - 1) // stride if s.dims[s.run_axis] > start else 0))
     return reach
 
 
-cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const char* x, const char* first, char* y, int64_t first_row,
-                                int64_t end_row, int64_t size) noexcept nogil:
-    """Runs `first_row` to `end_row` of the output. Padding and the gaps of a dilated input count as the first value.
+cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const char* x, const char* first, char* y, int64_t first_run,
+                                int64_t end_run, int64_t size) noexcept nogil:
+    """Runs `first_run` to `end_run` of the output. Padding and the gaps of a dilated input count as the first value.
 
     A run's outputs meet their windows' elements in the order of memory, all of them one element after the other.
     """
+    cdef int64_t[MOST_DIMS] runs             # of each axis
     cdef int64_t[MOST_DIMS] at
     cdef int64_t[SPREAD] firsts
-    cdef Reach[KEPT] reaches                 # divisions take as long as a row
+    cdef Reach[KEPT] reaches                 # divisions take as long as a run
     cdef Piece piece
-    cdef int64_t row, left, out, tap
-    cdef int64_t n = s.out_dims[s.run]
-    cdef int64_t most = n if s.out_step[s.run] == 1 else PIECE
+    cdef int64_t run, left, out, tap
+    cdef int64_t n = s.out_dims[s.run_axis]
+    cdef int64_t most = n if s.out_step[s.run_axis] == 1 else PIECE
     cdef int d
-    left = first_row
+    left = first_run
     for d in range(s.rank - 1, -1, -1):
-        at[d] = 0
-        if d != s.run:
-            at[d] = left % s.out_dims[d]
-            left //= s.out_dims[d]
+        runs[d] = 1 if d == s.run_axis else s.out_dims[d]
+        at[d] = left % runs[d]
+        left //= runs[d]
     fill(<char*>firsts, SPREAD * size, first, size)
-    for tap in range(min(s.window[s.run], <int64_t>KEPT)):
+    for tap in range(min(s.window[s.run_axis], <int64_t>KEPT)):
         reaches[tap] = reach_of(s, tap)
-    piece.y_step = s.out_step[s.run]
-    for row in range(first_row, end_row):
+    piece.y_step = s.out_step[s.run_axis]
+    for run in range(first_run, end_run):
         out = 0
         for d in range(s.rank):
             out += at[d] * s.out_step[d]
@@ -291,13 +291,7 @@ cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const
             piece.y = y + (out + piece.begin * piece.y_step) * size
             reduce_piece(s, op, combine, x, <const char*>firsts, at, reaches, &piece, size)
             piece.begin = piece.end
-        for d in range(s.rank - 1, -1, -1):
-            if d == s.run:
-                continue
-            at[d] += 1
-            if at[d] < s.out_dims[d]:
-                break
-            at[d] = 0
+        advance(at, runs, s.rank)
 
 
 cdef inline void reduce_piece(const Windows* s, int op, Combine combine, const char* x, const char* firsts, const int64_t* at,
@@ -316,7 +310,7 @@ cdef inline void reduce_piece(const Windows* s, int op, Combine combine, const c
         offset = 0
         inside = True
         for d in range(s.rank):
-            if d == s.run:
+            if d == s.run_axis:
                 continue
             p = at[d] * s.stride[d] + tap[d] * s.dilation[d] - s.low[d]
             if s.base[d] != 1:       # divisions are slow
@@ -324,23 +318,23 @@ cdef inline void reduce_piece(const Windows* s, int op, Combine combine, const c
                 p = p // s.base[d] if p >= 0 else p
             inside = inside and 0 <= p < s.dims[d]
             offset += p * s.step[d] if inside else 0
-        combine_piece(s, op, combine, x + offset * size if inside else NULL, firsts, tap[s.run],
-                      reaches[tap[s.run]] if tap[s.run] < KEPT else reach_of(s, tap[s.run]), piece, size)
+        combine_piece(s, op, combine, x + offset * size if inside else NULL, firsts, tap[s.run_axis],
+                      reaches[tap[s.run_axis]] if tap[s.run_axis] < KEPT else reach_of(s, tap[s.run_axis]), piece, size)
         advance(tap, s.window, s.rank)
 
 
 cdef inline void combine_piece(const Windows* s, int op, Combine combine, const char* x, const char* firsts, int64_t tap, Reach reach,
                                const Piece* piece, int64_t size) noexcept nogil:
     """One element of each window of a piece; x: the input's run, NULL where there is none."""
-    cdef int64_t start = tap * s.dilation[s.run] - s.low[s.run]                 # where the first window's element lies
-    cdef int64_t step = s.stride[s.run] * s.step[s.run]
+    cdef int64_t start = tap * s.dilation[s.run_axis] - s.low[s.run_axis]                 # where the first window's element lies
+    cdef int64_t step = s.stride[s.run_axis] * s.step[s.run_axis]
     cdef int64_t y_step = piece.y_step
     cdef int64_t begin, end
     cdef char* y
     if x == NULL:
         combine_first(op, combine, firsts, piece.y, y_step, piece.end - piece.begin, size)
         return
-    if s.base[s.run] != 1:
+    if s.base[s.run_axis] != 1:
         begin = piece.begin
         while begin < piece.end:
             end = min(piece.end, begin + SPREAD)
@@ -352,7 +346,7 @@ cdef inline void combine_piece(const Windows* s, int op, Combine combine, const 
     combine_first(op, combine, firsts, piece.y, y_step, begin - piece.begin, size)
     if begin < end:
         y = piece.y + (begin - piece.begin) * y_step * size
-        combine(op, y, y_step, x + (start * s.step[s.run] + begin * step) * size, step, y, y_step, end - begin)
+        combine(op, y, y_step, x + (start * s.step[s.run_axis] + begin * step) * size, step, y, y_step, end - begin)
     combine_first(op, combine, firsts, piece.y + (end - piece.begin) * y_step * size, y_step, piece.end - end, size)
 
 
@@ -369,8 +363,8 @@ cdef inline void combine_first(int op, Combine combine, const char* firsts, char
 cdef inline void combine_spread(const Windows* s, int op, Combine combine, const char* x, const char* firsts, int64_t start, int64_t begin,
                                 int64_t end, char* y, int64_t y_step, int64_t size) noexcept nogil:
     """Windows begin .. end - 1 of a run, SPREAD at most: what their elements are lies in a row of its own, where they become neighbours."""
-    cdef int64_t stride = s.stride[s.run]
-    cdef int64_t base = s.base[s.run]
+    cdef int64_t stride = s.stride[s.run_axis]
+    cdef int64_t base = s.base[s.run_axis]
     cdef int64_t[SPREAD] row                     # 8 bytes for each
     cdef char* to = <char*>row
     cdef int64_t at = max(begin, (-start + stride - 1) // stride if start < 0 else 0)
@@ -381,8 +375,8 @@ cdef inline void combine_spread(const Windows* s, int op, Combine combine, const
         at += 1
     if at < end:
         found = (start + at * stride) // base
-        count = min((end - at + s.every - 1) // s.every, (s.dims[s.run] - found + step - 1) // step if s.dims[s.run] > found else 0)
-        copy_runs(to + (at - begin) * size, s.every * size, x + found * s.step[s.run] * size, step * s.step[s.run] * size, size, count)
+        count = min((end - at + s.every - 1) // s.every, (s.dims[s.run_axis] - found + step - 1) // step if s.dims[s.run_axis] > found else 0)
+        copy_runs(to + (at - begin) * size, s.every * size, x + found * s.step[s.run_axis] * size, step * s.step[s.run_axis] * size, size, count)
     combine(op, y, y_step, to, 1, y, y_step, end - begin)
 
 

@@ -48,9 +48,7 @@ cdef Unary* prepare_unary(Context context, Node* node) except NULL
 cdef int invoke_unary(Context context, Node* node) noexcept nogil
 cdef int use_lookup(const Node* node, Unary* op, const uint8_t* table) except -1
 cdef int share_values(Context context, Node* node, const Binary* op, double time) except -1
-cdef void compute_binary(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil
 cdef int share_function(Context context, Node* node, double time) except -1
-cdef void compute_unary(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil
 
 
 cdef inline bint is_quantized(const Tensor* tensor) noexcept nogil:

@@ -8,7 +8,7 @@ Source: LiteRT:tflite/kernels/{reduce_window,stablehlo_reduce_window}.cc.
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.combine cimport ADD, ALL, ANY, GREATEST, LEAST, MULTIPLY, Combine
-from tflm_cy.arithmetic.slices cimport SHORT_RUN, Windows, choose_run, join_last_axes, reduce_windows, reduce_windows_by_axes, window_rows
+from tflm_cy.arithmetic.slices cimport SHORT_RUN, Windows, choose_run, join_last_axes, reduce_windows, reduce_windows_by_axes, window_runs
 from tflm_cy.graph.context cimport Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, count_range, count_unsigned, is_constant,
@@ -109,7 +109,7 @@ cdef int finish_windows(Context context, Node* node, const int64_t* high) except
         return prepare_axes(context, node, taps)
     join_last_axes(s)
     choose_run(s)
-    context.parallelize(node, reduce_rows, iteration_space(window_rows(s), 1), 0.5 * taps * count(y))
+    context.parallelize(node, reduce_runs, iteration_space(window_runs(s), 1), 0.5 * taps * count(y))
     return 0
 
 
@@ -153,11 +153,11 @@ cdef void reduce_by_axes(Context context, Node* node, int64_t first, int64_t end
 
 
 cdef int reduce(Context context, Node* node) noexcept nogil:
-    reduce_rows(context, node, 0, window_rows(&(<const Windowed*>node.data).windows), 0)
+    reduce_runs(context, node, 0, window_runs(&(<const Windowed*>node.data).windows), 0)
     return 0
 
 
-cdef void reduce_rows(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+cdef void reduce_runs(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef const Windowed* data = <const Windowed*>node.data
     cdef const Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)

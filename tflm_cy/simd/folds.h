@@ -220,4 +220,27 @@ FOLD_COLUMNS(wide_sum_s32, int32_t, uint64_t, FOLD_SUM, VB, 32)
 FOLD_WIDE_ROWS(wide_sum_s16, int16_t, uint32_t, FOLD_SUM, 0, VB)
 FOLD_COLUMNS(wide_sum_s16, int16_t, uint32_t, FOLD_SUM, VB, 32)
 
+/* `steps` times 64 bytes in 32 lanes of 16 bits, which overflow: arithmetic/xnnpack/quantized_reduction.pxd's sum_lanes. */
+static int32_t sum_lanes_s8(const int8_t *x, int64_t steps) {
+#if SIMD_ISA >= 256
+  const __m256i ones = _mm256_set1_epi8(1), wide_ones = _mm256_set1_epi16(1);
+  __m256i low = _mm256_setzero_si256(), high = _mm256_setzero_si256();
+  int32_t sums[8], total = 0;
+  for (int64_t i = 0; i < steps; i++, x += 64) {
+    low = _mm256_add_epi16(low, _mm256_maddubs_epi16(ones, _mm256_loadu_si256((const __m256i *)x)));
+    high = _mm256_add_epi16(high, _mm256_maddubs_epi16(ones, _mm256_loadu_si256((const __m256i *)(x + 32))));
+  }
+  _mm256_storeu_si256((__m256i *)sums, _mm256_add_epi32(_mm256_madd_epi16(low, wide_ones), _mm256_madd_epi16(high, wide_ones)));
+  for (int j = 0; j < 8; j++) total += sums[j];
+  return total;
+#else
+  uint16_t lanes[32] = {0};
+  int32_t total = 0;
+  for (int64_t i = 0; i < steps; i++, x += 64)
+    for (int j = 0; j < 32; j++) lanes[j] = (uint16_t)(lanes[j] + x[2 * j] + x[2 * j + 1]);
+  for (int j = 0; j < 32; j++) total += (int16_t)lanes[j];
+  return total;
+#endif
+}
+
 #endif

@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 
 from tflm_cy.simd.folds cimport FOLD_OF_S8, FOLD_OF_S16, FOLD_OF_S32, FOLD_OF_S64, FOLD_OF_U8, FoldKernels
 
@@ -33,6 +33,7 @@ cdef extern from "folds.h" nogil:
     void wide_sum_s16_columns(const void* x, int64_t rows, int64_t n, void* a) noexcept
     void wide_sum_s32_rows(const void* x, int64_t rows, int64_t n, void* a) noexcept
     void wide_sum_s32_columns(const void* x, int64_t rows, int64_t n, void* a) noexcept
+    int32_t sum_lanes_s8(const int8_t* x, int64_t steps) noexcept
 
 
 cdef void fill_folds(FoldKernels* table) noexcept:
@@ -50,3 +51,4 @@ cdef void fill_folds(FoldKernels* table) noexcept:
     table.sum_columns_s16 = wide_sum_s16_columns
     table.sum_rows_s32 = wide_sum_s32_rows
     table.sum_columns_s32 = wide_sum_s32_columns
+    table.sum_lanes_s8 = sum_lanes_s8

@@ -18,7 +18,7 @@ from tflm_cy.arithmetic.shapes cimport Pool2D
 from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX2
 from tflm_cy.arithmetic.xnnpack.quantized_image cimport Between, bilinear_11, fill_axis
-from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport FITTING, Average, average_sums, last_run, ready_average, sum_runs_16
+from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport EXACT_RUN, Average, average_sums, last_run, ready_average, sum_runs_16
 from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range
 from tflm_cy.graph.context cimport Context, IterationSpace, Node, register, row_window
 from tflm_cy.graph.tensor cimport INT8, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name
@@ -49,15 +49,16 @@ cdef struct Resizing:
     Between* rows
     Between* columns
     const ElementwiseI8Kernels* fast
-    Between* near                # of few columns: the same between neighbours, when only those that are looked at are there
-    int line                     # scratch: one row of the input, blended, and two with the columns that are looked at
+    Between* gathered_columns    # as `columns`, of rows that hold only the pixels that are looked at; NULL: of whole rows
+    int line                     # scratch: one row of the input, blended; two rows of gathered pixels
 
 cdef struct Reduction:
+    uint32_t reduced             # axes, one bit each
     FoldShape shape
     Average average
     int folding
     int sums                     # scratch
-    int64_t run                  # elements of a run whose sum overflows, 0: none does
+    int64_t run                  # elements of a run whose sum may overflow; 0: none does
     const Kernels* fast
 
 
@@ -183,7 +184,7 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     node.data = r
     r.batches, r.height, r.width, r.depth = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
     r.out_height, r.out_width = wanted[0], wanted[1]
-    r.near = NULL
+    r.gathered_columns = NULL
     if count(y) > 0:
         r.rows = <Between*>context.persistent(wanted[0] * sizeof(Between))
         r.columns = <Between*>context.persistent(wanted[1] * sizeof(Between))
@@ -194,7 +195,7 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     if r.fast.blend_rows != NULL and count(y) > 0:
         r.line = context.request_scratch(context.for_all_workers(6 * r.width * r.depth))
         if 2 * r.out_width < r.width:
-            r.near = near_columns(context, r)
+            r.gathered_columns = columns_of_pairs(context, r)
         node.invoke = resize_vector
         return context.parallelize(node, compute_resize, rows_of_images(r.batches, r.out_height, r.out_width), 0.2 * count(y))
     return 0
@@ -206,26 +207,27 @@ cdef int resize_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef Between* near_columns(Context context, const Resizing* r) except NULL:
-    cdef Between* near = <Between*>context.persistent(r.out_width * sizeof(Between))
+cdef Between* columns_of_pairs(Context context, const Resizing* r) except NULL:
+    """Each output column between two pixels of its own, as `gather_pixels` puts them."""
+    cdef Between* columns = <Between*>context.persistent(r.out_width * sizeof(Between))
     cdef int64_t ox
     for ox in range(r.out_width):
-        near[ox].first, near[ox].second, near[ox].weight = <int32_t>(2 * ox), <int32_t>(2 * ox + 1), r.columns[ox].weight
-    return near
+        columns[ox].first, columns[ox].second, columns[ox].weight = <int32_t>(2 * ox), <int32_t>(2 * ox + 1), r.columns[ox].weight
+    return columns
 
 
-cdef void gather_columns(const Resizing* r, const uint8_t* row, uint8_t* near) noexcept nogil:
+cdef void gather_pixels(const Resizing* r, const uint8_t* row, uint8_t* pairs) noexcept nogil:
     """The pixels of a row that are looked at, two for each column: neighbours, or at the row's end the same twice."""
     cdef int64_t ox
     cdef const uint8_t* pixel
     for ox in range(r.out_width):
         pixel = row + r.columns[ox].first * r.depth
         if r.columns[ox].second != r.columns[ox].first:
-            copy_run(<char*>near, <const char*>pixel, 2 * r.depth)
+            copy_run(<char*>pairs, <const char*>pixel, 2 * r.depth)
         else:
-            copy_run(<char*>near, <const char*>pixel, r.depth)
-            copy_run(<char*>near + r.depth, <const char*>pixel, r.depth)
-        near += 2 * r.depth
+            copy_run(<char*>pairs, <const char*>pixel, r.depth)
+            copy_run(<char*>pairs + r.depth, <const char*>pixel, r.depth)
+        pairs += 2 * r.depth
 
 
 cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
@@ -235,8 +237,8 @@ cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end
     cdef const uint8_t* image
     cdef int64_t line_values = r.width * r.depth
     cdef int32_t* line = <int32_t*>context.worker_scratch(r.line, 6 * line_values, worker)
-    cdef uint8_t* near = <uint8_t*>(line + line_values)
-    cdef int64_t near_values = 2 * r.out_width * r.depth
+    cdef uint8_t* pairs = <uint8_t*>(line + line_values)             # of the row above, then of the row below
+    cdef int64_t pair_values = 2 * r.out_width * r.depth
     cdef uint8_t* y
     cdef const uint8_t* above
     cdef const uint8_t* below
@@ -250,16 +252,16 @@ cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end
         image = <const uint8_t*>x.data + rows.image * r.height * line_values
         for oy in range(rows.first, rows.end):
             above, below = image + r.rows[oy].first * line_values, image + r.rows[oy].second * line_values
-            if r.near == NULL:
+            if r.gathered_columns == NULL:
                 r.fast.blend_rows(above, below, line_values, x.type == INT8, r.rows[oy].weight, line)
                 r.fast.blend_columns(line, <const int32_t*>r.columns, r.out_width, r.depth, x.type == INT8, y)
             else:
                 if above != gathered:
-                    gather_columns(r, above, near)
-                    gather_columns(r, below, near + near_values)
+                    gather_pixels(r, above, pairs)
+                    gather_pixels(r, below, pairs + pair_values)
                     gathered = above
-                r.fast.blend_rows(near, near + near_values, near_values, x.type == INT8, r.rows[oy].weight, line)
-                r.fast.blend_columns(line, <const int32_t*>r.near, r.out_width, r.depth, x.type == INT8, y)
+                r.fast.blend_rows(pairs, pairs + pair_values, pair_values, x.type == INT8, r.rows[oy].weight, line)
+                r.fast.blend_columns(line, <const int32_t*>r.gathered_columns, r.out_width, r.depth, x.type == INT8, y)
             y += r.out_width * r.depth
 
 
@@ -284,13 +286,12 @@ cdef int resize_8(Context context, Node* node) noexcept nogil:
 cdef Reduction* prepare_reduction(Context context, Node* node, str name) except NULL:
     """The axes, and the output's shape."""
     cdef Tensor* x = operand(context, node, 0)
-    cdef uint32_t reduced
     cdef Reduction* r
     want_bytes(x, result(context, node, 0), name)
-    reduced = reduced_axes(context, node)
     r = <Reduction*>context.persistent(sizeof(Reduction))
     node.data = r
-    r.shape = fold_shape(x.rank, x.dims, reduced)
+    r.reduced = reduced_axes(context, node)
+    r.shape = fold_shape(x.rank, x.dims, r.reduced)
     r.fast = kernels()
     return r
 
@@ -305,8 +306,8 @@ cdef int prepare_average(Context context, Node* node, bint mean, str name) excep
     r.sums = context.request_scratch(sizeof(int32_t) * r.shape.outputs + 4)
     r.run = 0
     if x.type == INT8 and generation() == AVX2 and not cpu_avxvnni():
-        r.run = last_run(x.rank, x.dims, reduced_axes(context, node))
-        r.run = r.run if r.run > FITTING else 0
+        r.run = last_run(x.rank, x.dims, r.reduced)
+        r.run = r.run if r.run > EXACT_RUN else 0
     node.invoke = average_8
     if r.fast.elementwise_i8.average_sums != NULL and r.shape.inputs > 0 and isfinite(r.average.scale) and isfinite(r.average.offset):
         node.invoke = average_vector
@@ -319,7 +320,7 @@ cdef int average_vector(Context context, Node* node) noexcept nogil:
     cdef int32_t* sums = <int32_t*>context.scratch(r.sums)
     memset(sums, 0, sizeof(int32_t) * r.shape.outputs)
     if r.run > 0:
-        sum_runs_16(&r.shape, r.run, <const int8_t*>x.data, sums)
+        sum_runs_16(&r.shape, r.run, <const int8_t*>x.data, sums, r.fast.folds.sum_lanes_s8)
     elif x.type == INT8:
         sum_integers(r.fast, &r.shape, <const int8_t*>x.data, sums)
     else:
@@ -345,7 +346,7 @@ cdef int average_8(Context context, Node* node) noexcept nogil:
     memset(sums, 0, sizeof(int32_t) * r.shape.outputs)
     if x.type == INT8:
         if r.run > 0:
-            sum_runs_16(&r.shape, r.run, <const int8_t*>x.data, sums)
+            sum_runs_16(&r.shape, r.run, <const int8_t*>x.data, sums, NULL)
         else:
             sum_narrow(&r.shape, <const int8_t*>x.data, sums)
         average_sums(sums, r.average, -128, 127, <int8_t*>y, r.shape.outputs)
